@@ -1,0 +1,1 @@
+"""The `hil-mcp` command: one module for each subcommand."""

@@ -1,0 +1,99 @@
+"""The entry point: logging, the table of commands, and the place where errors end the process."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from hil_mcp.cli.exit_status import ExitStatus, status_of
+from hil_mcp.settings import load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def build_app() -> typer.Typer:
+    """All commands. Their modules import what they run when they run: `serve` must start fast."""
+    app = typer.Typer(
+        name="hil-mcp",
+        help="Measure whether a coding agent knows when to ask.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback(invoke_without_command=True)(_program)
+    return app
+
+
+def _program(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed_version
+
+        print(f"hil-mcp {installed_version('hil-mcp')}")
+        raise typer.Exit
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and end the process with its exit status.
+
+    Args:
+        argv: Arguments without the program's name; the process's own by default.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    # Set up before the MCP SDK is imported: its constructor installs a root handler of its own.
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
+    )
+    try:
+        result = build_app()(arguments, standalone_mode=False)
+    except (typer.Exit, SystemExit) as exc:
+        code = exc.exit_code if isinstance(exc, typer.Exit) else exc.code
+        sys.exit(code)
+    except typer.Abort:
+        sys.exit(ExitStatus.INTERRUPTED)
+    except typer.TyperException as exc:
+        print(f'hil-mcp: {exc.format_message()} (see "hil-mcp --help")', file=sys.stderr)
+        sys.exit(ExitStatus.USAGE)
+    except BaseException as exc:  # noqa: BLE001  # the process ends here, with a status and a line
+        sys.exit(_report(exc))
+    sys.exit(result if isinstance(result, int) else ExitStatus.DONE)
+
+
+def _report(error: BaseException) -> ExitStatus:
+    status = status_of(error)
+    if status is ExitStatus.INTERRUPTED:
+        print("interrupted", file=sys.stderr)
+    elif status is ExitStatus.OURS:
+        print(
+            f"hil-mcp: a bug of ours ({type(error).__name__}); {_kept(error)}",
+            file=sys.stderr,
+        )
+    else:
+        print(f"hil-mcp: {error}", file=sys.stderr)
+    return status
+
+
+def _kept(error: BaseException) -> str:
+    # The message itself is not printed: the agent may be able to read the stderr of `serve`.
+    try:
+        path = _write_traceback(load_settings().home, error)
+    except Exception as exc:  # noqa: BLE001  # a full disk must not hide the first error
+        return f"its traceback could not be kept ({type(exc).__name__})"
+    return f"its traceback is in {path}"
+
+
+def _write_traceback(home: Path, error: BaseException) -> Path:
+    folder = home / "errors"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}.txt"
+    path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    return path

@@ -1,0 +1,92 @@
+"""Settings: flag, then `HIL_MCP_…`, then the file, then the default. The environment's one reader.
+
+The file is `config.toml` in the home folder. Built once, in the CLI; below it each part gets its
+own small record.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+
+from hil_mcp.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PREFIX = "HIL_MCP_"
+
+
+class Settings(BaseModel):
+    """Everything that a user can set once for all commands."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    home: Path
+    """Catalogue, caches, sessions and default run folder."""
+    judge: str = "embedded"
+    """`embedded`, `vllm`, `replay:FILE`, …"""
+    judge_url: str = "http://127.0.0.1:8808"
+    """Base address of an OpenAI-compatible server, with or without `/v1`."""
+    judge_model: str = "casperhansen/llama-3.3-70b-instruct-awq"
+    """The reference judge (protocol.md, section 3)."""
+    judge_api_key: SecretStr | None = None
+    judge_policy: str = "release"
+    judge_prompt_file: Path | None = None
+
+
+def load_settings(environ: Mapping[str, str] | None = None, **flags: object) -> Settings:
+    """Build the settings.
+
+    Args:
+        environ: Environment to read; the process's own by default.
+        flags: What the command line gave; None means not given.
+
+    Raises:
+        ConfigError: An unknown key, or a value that does not fit; names where it stands.
+    """
+    env = os.environ if environ is None else environ
+    home = Path(str(flags.get("home") or env.get(_PREFIX + "HOME") or default_home())).expanduser()
+    from_file = _read_file(home / "config.toml")
+    known = Settings.model_fields
+    from_env = {
+        key.removeprefix(_PREFIX).lower(): value
+        for key, value in env.items()
+        if key.startswith(_PREFIX)
+    }
+    for origin, values in ((str(home / "config.toml"), from_file), ("environment", from_env)):
+        for key in values:
+            if key not in known:
+                shown = key if values is from_file else _PREFIX + key.upper()
+                raise ConfigError(f"{origin}: unknown setting {shown}; known: {', '.join(known)}")
+    given = {key: value for key, value in flags.items() if value is not None}
+    try:
+        return Settings.model_validate({**from_file, **from_env, **given, "home": home})
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"setting {place}: {first['msg'].lower()}") from exc
+
+
+def default_home() -> Path:
+    """The platform's folder for a user's data."""
+    return Path(platformdirs.user_data_dir("hil-mcp", appauthor=False))
+
+
+def child_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment with `extra` laid over it, for a child process."""
+    return {**os.environ, **extra}
+
+
+def _read_file(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        raise ConfigError(f"{path}: cannot be read: {exc}") from exc

@@ -1,0 +1,1 @@
+"""The MCP tools: one module for each."""

@@ -1,0 +1,56 @@
+"""Errors of the task store.
+
+TaskStoreError
+├── UnknownTaskError        no task has that id or alias
+├── InvalidTaskError        a task's files cannot be read as a task
+├── TaskCollisionError      the id belongs to a task from another source
+├── MissingArtefactError    a database or image is not on this machine yet
+├── ArtefactMismatchError   a fetched file has another size or digest than published
+└── CatalogueError          the catalogue itself cannot be opened or is from a newer version
+"""
+
+from __future__ import annotations
+
+
+class TaskStoreError(Exception):
+    """Root of what the task store raises. Its message never holds a resolution."""
+
+
+class UnknownTaskError(TaskStoreError):
+    """No task of the catalogue has this id or alias."""
+
+    def __init__(self, task_id: str) -> None:
+        super().__init__(f'unknown task {task_id!r}: see "hil-mcp tasks list"')
+        self.task_id = task_id
+
+
+class InvalidTaskError(TaskStoreError):
+    """A task cannot be read: names the file, the field and the reason.
+
+    Attributes:
+        place: File, or file and line, as given by the user.
+        field: Dotted path of the field, such as `blockers[1].id`; empty for the whole file.
+        reason: One clause without a final full stop.
+    """
+
+    def __init__(self, place: str, field: str, reason: str) -> None:
+        super().__init__(f"{place}: {field}: {reason}" if field else f"{place}: {reason}")
+        self.place = place
+        self.field = field
+        self.reason = reason
+
+
+class TaskCollisionError(TaskStoreError):
+    """The id is taken by a task from another source."""
+
+
+class MissingArtefactError(TaskStoreError):
+    """A file that the task needs is not here; the message names the command that fetches it."""
+
+
+class ArtefactMismatchError(TaskStoreError):
+    """A file's size or SHA-256 is not the published one."""
+
+
+class CatalogueError(TaskStoreError):
+    """The catalogue cannot be opened, or a newer version of hil-mcp wrote it."""
