@@ -75,21 +75,22 @@ class Blocker:
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
     """The blockers of one task, in the order of their source. Never shown to the agent."""
 
     blockers: tuple[Blocker, ...]
+    digest: str = field(init=False, repr=False)
+    """Changes when any blocker's id, description, resolution, examples or type does."""
 
-    @cached_property
-    def digest(self) -> str:
-        """Changes when any blocker's id, description, resolution, examples or type does."""
-        return digest_of(
+    def __post_init__(self) -> None:
+        digest = digest_of(
             [
                 [b.blocker_id, b.description, b.resolution, list(b.example_questions), b.type]
                 for b in self.blockers
             ]
         )
+        object.__setattr__(self, "digest", digest)
 
     def get(self, blocker_id: str) -> Blocker | None:
         """The blocker with exactly this id, or None."""

@@ -1,0 +1,155 @@
+"""The writer of a session log: one writer, whole lines, on disk before the reply leaves.
+
+`seq` and the hash chain advance only with what is on disk: a line that could not be written whole,
+or not be synced, is cut off again and the call that it records fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from hil_mcp.errors import HilMcpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from hil_mcp.events import EventBody
+
+
+class LogLockedError(HilMcpError):
+    """Another process writes to this log."""
+
+
+class LogWriteError(HilMcpError):
+    """An event could not be put on disk; nothing of it is left in the log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogHead:
+    """The end of the chain; stored in `attempt.json`, out of the agent's reach, at each close."""
+
+    seq: int
+    """Number of the last event, -1 for an empty log."""
+    sha256: str
+    """Digest of the last line without its newline; empty for an empty log."""
+
+
+EMPTY_HEAD = LogHead(seq=-1, sha256="")
+
+
+def utc_now() -> datetime:
+    """The time that events carry."""
+    return datetime.now(UTC)
+
+
+class SessionLog:
+    """Appends events to one file. Methods block on the disk; call them from a worker thread."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        head: LogHead = EMPTY_HEAD,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """Take the log's lock and open it for appending.
+
+        Args:
+            path: The log; its folder is made, readable by its owner only. Its whole length must
+                be the valid lines up to `head`.
+            head: Where the chain goes on.
+            now: The clock.
+
+        Raises:
+            LogLockedError: Another process holds the lock.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.path = path
+        self._now = now
+        self._lock = FileLock(f"{path}.lock", timeout=0, mode=0o600, thread_local=False)
+        try:
+            self._lock.acquire()
+        except Timeout as exc:
+            raise LogLockedError(f"{path}: another server writes to this log") from exc
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._length = os.fstat(self._file).st_size
+        self._synced_length = self._length
+        self._synced_head = self._head = head
+        # Calls come from worker threads; the order of lines is the order of this lock.
+        self._turn = threading.Lock()
+
+    @property
+    def head(self) -> LogHead:
+        """The last event that is on disk."""
+        return self._synced_head
+
+    def append(self, *bodies: EventBody, durable: bool = True) -> None:
+        """Write events as whole lines, in order.
+
+        Args:
+            bodies: The events.
+            durable: Wait until they are on disk. An event that records no reply may be left to
+                the next durable one: it survives the death of the process either way.
+
+        Raises:
+            LogWriteError: The disk did not take them. The log ends where it was last synced.
+        """
+        with self._turn:
+            try:
+                for body in bodies:
+                    self._write(body)
+                if durable:
+                    os.fsync(self._file)
+                    self._synced_length, self._synced_head = self._length, self._head
+            except OSError as exc:
+                self._cut_back()
+                raise LogWriteError(f"{self.path}: cannot be written: {exc.strerror}") from exc
+
+    def close(self) -> None:
+        """Sync what is left and give the lock back. The log can be resumed afterwards."""
+        with self._turn:
+            try:
+                os.fsync(self._file)
+                self._synced_length, self._synced_head = self._length, self._head
+            finally:
+                os.close(self._file)
+                self._lock.release()
+
+    def _write(self, body: EventBody) -> None:
+        line = encode_line(
+            body, seq=self._head.seq + 1, prev=self._head.sha256, timestamp=self._now()
+        )
+        data = line + b"\n"
+        if os.write(self._file, data) != len(data):
+            raise OSError(0, "short write", str(self.path))
+        self._length += len(data)
+        self._head = LogHead(seq=self._head.seq + 1, sha256=hashlib.sha256(line).hexdigest())
+
+    def _cut_back(self) -> None:
+        os.ftruncate(self._file, self._synced_length)
+        self._length, self._head = self._synced_length, self._synced_head
+
+
+def encode_line(body: EventBody, *, seq: int, prev: str, timestamp: datetime) -> bytes:
+    """One event as a line of JSON, without its newline."""
+    fields: dict[str, object] = {
+        "seq": seq,
+        "ts": timestamp.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "event": body.event,
+        "prev": prev,
+        **body.model_dump(mode="json", by_alias=True),
+    }
+    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # a lone surrogate in what the agent sent: UTF-8 has no form for it
+        return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
