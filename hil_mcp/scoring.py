@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hil_mcp.events import Delivery, Question, QuestionStarted
-from hil_mcp.modes import Mode
 from hil_mcp.session import AGENT_GONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from hil_mcp.modes import Mode
     from hil_mcp.session_reader import SessionRecord
 
 

@@ -31,10 +31,17 @@ class Parameter:
 
 
 class Arguments:
-    """The checked arguments of one call: every required one is there, each of its type."""
+    """The checked arguments of one call: every required one is there, each of its type.
 
-    def __init__(self, values: Mapping[str, ArgumentValue]) -> None:
+    Attributes:
+        meta: The agent's own ids for the call, as sent.
+    """
+
+    def __init__(
+        self, values: Mapping[str, ArgumentValue], meta: Mapping[str, object] | None = None
+    ) -> None:
         self._values = values
+        self.meta = meta or {}
 
     def text(self, name: str, default: str = "") -> str:
         """The string argument `name`, or `default` when an optional one is absent."""
@@ -62,6 +69,7 @@ class Tool:
         read_only: Sent as `readOnlyHint`. Codex runs only such tools without asking.
         handler: Gives the reply's text. It must end by itself within 40 s.
         warm_up: Run in the background once the server answers, for what is slow to load.
+        logs_itself: The handler writes its own event, so that the call is not recorded twice.
     """
 
     name: str
@@ -70,6 +78,7 @@ class Tool:
     handler: Callable[[Arguments], Awaitable[str]]
     read_only: bool = True
     warm_up: Callable[[], Awaitable[None]] | None = None
+    logs_itself: bool = False
 
     def input_schema(self) -> dict[str, object]:
         """The flat JSON Schema of the arguments."""
@@ -81,8 +90,14 @@ class Tool:
             "required": [p.name for p in self.parameters if p.required],
         }
 
-    def check(self, given: Mapping[str, object]) -> Arguments:
+    def check(
+        self, given: Mapping[str, object], meta: Mapping[str, object] | None = None
+    ) -> Arguments:
         """Check what the agent sent; what the schema does not name is ignored.
+
+        Args:
+            given: Arguments as sent.
+            meta: The agent's own ids for the call.
 
         Raises:
             AgentFacingError: An argument is absent or of another type; the text names it.
@@ -108,4 +123,4 @@ class Tool:
                 )
             assert isinstance(value, str | int | bool)  # noqa: S101  # the type checker cannot see it
             values[parameter.name] = value
-        return Arguments(values)
+        return Arguments(values, meta)
