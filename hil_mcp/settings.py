@@ -38,6 +38,8 @@ class Settings(BaseModel):
     judge_api_key: SecretStr | None = None
     judge_policy: str = "release"
     judge_prompt_file: Path | None = None
+    token: SecretStr | None = None
+    """Bearer token of an HTTP session, for `serve --http`."""
 
 
 def load_settings(environ: Mapping[str, str] | None = None, **flags: object) -> Settings:

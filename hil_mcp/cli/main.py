@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from hil_mcp.cli.exit_status import ExitStatus, status_of
+from hil_mcp.cli.score import score
+from hil_mcp.cli.serve import serve
 from hil_mcp.settings import load_settings
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ def build_app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_program)
+    app.command("serve")(serve)
+    app.command("score")(score)
     return app
 
 
