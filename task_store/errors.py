@@ -17,11 +17,13 @@ class TaskStoreError(Exception):
 
 
 class UnknownTaskError(TaskStoreError):
-    """No task of the catalogue has this id or alias."""
+    """No task of the catalogue has this id or alias, or none in the version asked for."""
 
-    def __init__(self, task_id: str) -> None:
-        super().__init__(f'unknown task {task_id!r}: see "hil-mcp tasks list"')
+    def __init__(self, task_id: str, digest: str | None = None) -> None:
+        version = "" if digest is None else f" in version {digest[:12]}"
+        super().__init__(f'unknown task {task_id!r}{version}: see "hil-mcp tasks list"')
         self.task_id = task_id
+        self.digest = digest
 
 
 class InvalidTaskError(TaskStoreError):
