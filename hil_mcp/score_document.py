@@ -77,7 +77,7 @@ def _figures(figures: AskFigures) -> dict[str, object]:
 
 def _no_figures() -> dict[str, object]:
     nothing = AskFigures(n_questions=0, n_blockers_discovered=0, n_blockers_present=0)
-    return dict.fromkeys(_figures(nothing))
+    return dict[str, object]((name, None) for name in _figures(nothing))
 
 
 def _set(one: SetScore) -> dict[str, object]:

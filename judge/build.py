@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judge.errors import JudgeUsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from judge.verdict import Judge
 
 REFERENCE_MODEL = "casperhansen/llama-3.3-70b-instruct-awq"

@@ -14,6 +14,7 @@ def print_json(document: object) -> None:
     """Print one JSON document; every command does so under `--json`."""
     json.dump(document, sys.stdout, ensure_ascii=False, indent=2, allow_nan=False)
     sys.stdout.write("\n")
+    sys.stdout.flush()
 
 
 def console() -> Console:
@@ -25,4 +26,4 @@ def console() -> Console:
 
 def remark(text: str) -> None:
     """Print a remark on stderr, where it does not disturb the result."""
-    print(text, file=sys.stderr)
+    print(text, file=sys.stderr, flush=True)

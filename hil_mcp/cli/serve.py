@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hil_mcp.cli.output import print_json, remark
 from hil_mcp.counting import CountingRules
 from hil_mcp.errors import ConfigError
 from hil_mcp.modes import Mode
@@ -38,6 +39,9 @@ def serve(
         Path | None,
         typer.Option(help="The session log; default a folder of its own in HIL_MCP_HOME."),
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="HTTP only: print address and log as one JSON document.")
+    ] = False,
     allow_empty: Annotated[bool, typer.Option(help="Serve a task without any blocker.")] = False,
 ) -> None:
     """Serve one task to one agent over stdio, or over HTTP with a bearer token."""
@@ -45,8 +49,8 @@ def serve(
 
     settings = load_settings(judge=judge)
     found = _find(task, settings, mode=mode, allow_empty=allow_empty)
-    if http is None and token_file is not None:
-        raise ConfigError("--token-file: only an HTTP session has a token; pass --http too")
+    if http is None and (token_file is not None or as_json):
+        raise ConfigError("--token-file and --json are for HTTP sessions: pass --http too")
     token = _token(token_file, settings) if http is not None else None
 
     from hil_mcp.serve_session import serve_task
@@ -59,7 +63,17 @@ def serve(
         log_path=log,
         http=http,
         token=token,
+        remark=remark,
+        on_serving=_announce_as_json if as_json else _announce,
     )
+
+
+def _announce(url: str, log: Path) -> None:
+    remark(f"serving {url}\nlog {log}")
+
+
+def _announce_as_json(url: str, log: Path) -> None:
+    print_json({"url": url, "log": str(log)})
 
 
 def _find(task_id: str, settings: Settings, *, mode: Mode, allow_empty: bool) -> Task:
