@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hil_mcp.counting import CountingRules
 from hil_mcp.errors import DataError
-from hil_mcp.events import AgentInfo
+from hil_mcp.events import AgentInfo, JudgeInfo
 from hil_mcp.modes import Mode
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class PlannedAttempt(_Record):
 class RunConditions(_Record):
     """What must be equal for the figures of two runs to be put together."""
 
-    judge: dict[str, object]
+    judge: JudgeInfo
     counting_rules: CountingRules
     prompt_digest: str
     isolation: str

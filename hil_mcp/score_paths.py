@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from hil_mcp.errors import DataError
 from hil_mcp.run_folder import AttemptRecord, attempt_folders, read_attempt, read_run
-from hil_mcp.scoring import AskFigures, ScoreConditions, SessionScore, score_session
+from hil_mcp.scoring import (
+    AskFigures,
+    ScoreConditions,
+    SessionScore,
+    score_conditions,
+    score_session,
+)
 from hil_mcp.session_opening import LOG_NAME
 from hil_mcp.session_reader import read_session
 from hil_mcp.upstream_logs import read_upstream_log
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from hil_mcp.run_folder import PlannedAttempt
+    from hil_mcp.run_folder import PlannedAttempt, RunRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +102,7 @@ def _collect_run(folder: Path, found: Collected, *, skip_bad_lines: bool) -> Non
         if valid:
             record, attempt_folder = valid[-1]  # the last valid try of a pass counts
             found.sessions.append(
-                _score_attempt(record, attempt_folder, planned, skip_bad_lines=skip_bad_lines)
+                _score_attempt(record, attempt_folder, planned, run, skip_bad_lines=skip_bad_lines)
             )
         elif attempts:
             record = attempts[-1][0]
@@ -108,7 +114,12 @@ def _collect_run(folder: Path, found: Collected, *, skip_bad_lines: bool) -> Non
 
 
 def _score_attempt(
-    record: AttemptRecord, folder: Path, planned: PlannedAttempt, *, skip_bad_lines: bool
+    record: AttemptRecord,
+    folder: Path,
+    planned: PlannedAttempt,
+    run: RunRecord,
+    *,
+    skip_bad_lines: bool,
 ) -> SessionScore:
     log = folder / LOG_NAME
     if not log.exists():
@@ -117,7 +128,7 @@ def _score_attempt(
             name=record.attempt_id,
             task_id=planned.task_id,
             pass_number=planned.pass_number,
-            conditions=ScoreConditions(mode=planned.mode),
+            conditions=_planned_conditions(planned, run),
             figures=AskFigures(
                 n_questions=0,
                 n_blockers_discovered=0,
@@ -135,6 +146,18 @@ def _score_attempt(
             "the log was changed after the attempt was closed"
         )
     return score_session(session)
+
+
+def _planned_conditions(planned: PlannedAttempt, run: RunRecord) -> ScoreConditions:
+    conditions = run.conditions
+    return score_conditions(
+        planned.mode,
+        counting_rules=conditions.counting_rules,
+        judge=conditions.judge if planned.mode.can_ask else None,
+        prompt_digest=conditions.prompt_digest,
+        isolation=conditions.isolation,
+        agent=conditions.agent,
+    )
 
 
 def _left_out(name: str, planned: PlannedAttempt, why: str) -> LeftOut:

@@ -286,7 +286,7 @@ class Session:
             await self._append(Submission(kind=kind, content=content, digest=digest))
 
     async def close(self, reason: EndReason) -> None:
-        """End the session, if it ever began, and give the log back.
+        """End the session and give the log back; a session that never began leaves none.
 
         Questions that are being judged get `SHUTDOWN_GRACE_S`, and are on disk before this returns.
         """
@@ -298,7 +298,9 @@ class Session:
             async with self._turn:
                 if self._is_begun:
                     await self._append(SessionEnd(reason=reason))
-                await anyio.to_thread.run_sync(self._log.close)
+                is_empty = not self._is_begun and self._resumed is None
+                end = self._log.discard if is_empty else self._log.close
+                await anyio.to_thread.run_sync(end)
 
     async def _append(self, *bodies: EventBody, durable: bool = True) -> None:
         # A worker thread, so that a slow disk holds up this session only and not the whole server;

@@ -10,8 +10,10 @@ import hashlib
 import json
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
@@ -20,7 +22,6 @@ from hil_mcp.errors import HilMcpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from hil_mcp.events import EventBody
 
@@ -142,6 +143,17 @@ class SessionLog:
             finally:
                 os.close(self._file)
                 self._lock.release()
+
+    def discard(self) -> None:
+        """Give the lock back and leave nothing behind, for a session that never began.
+
+        The folder goes too, when nothing else is in it.
+        """
+        self.close()
+        self.path.unlink(missing_ok=True)
+        Path(self._lock.lock_file).unlink(missing_ok=True)
+        with suppress(OSError):  # not empty: it is not this session's alone
+            self.path.parent.rmdir()
 
     def _write(self, body: EventBody) -> None:
         line = encode_line(

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from hil_mcp.counting import CountingRules
-from hil_mcp.events import EventBody, Question, Submission
+from hil_mcp.events import AgentInfo, EventBody, Question, Submission
 from hil_mcp.modes import Mode
 from hil_mcp.session import CANT_ANSWER, IRRELEVANT, Session, SessionConditions
 from hil_mcp.session_log import SessionLog
@@ -29,9 +29,16 @@ def make_session(
     rules: CountingRules = CountingRules.RELEASE_2,
     mode: Mode = Mode.ASK_HUMAN,
     pass_number: int | None = None,
+    isolation: str | None = None,
+    agent: AgentInfo | None = None,
 ) -> Session:
     conditions = SessionConditions(
-        mode=mode, prompt_digest="prompt", counting_rules=rules, pass_number=pass_number
+        mode=mode,
+        prompt_digest="prompt",
+        counting_rules=rules,
+        pass_number=pass_number,
+        isolation=isolation,
+        agent=agent,
     )
     return Session(task or make_task("a", "b", "c"), conditions, SessionLog(path), judge)
 
@@ -43,10 +50,18 @@ async def ask_all(
     task: Task | None = None,
     rules: CountingRules = CountingRules.RELEASE_2,
     pass_number: int | None = None,
+    isolation: str | None = None,
+    agent: AgentInfo | None = None,
 ) -> list[str]:
     """Run a whole session in which one question is asked for each decision."""
     session = make_session(
-        path, ScriptedJudge(decisions), task=task, rules=rules, pass_number=pass_number
+        path,
+        ScriptedJudge(decisions),
+        task=task,
+        rules=rules,
+        pass_number=pass_number,
+        isolation=isolation,
+        agent=agent,
     )
     await session.begin()
     replies = [
