@@ -1,0 +1,178 @@
+"""Runs queries of one database, each in a worker process of its own.
+
+A worker runs one query and ends, so nothing of one call is left for the next: no settings, no
+memory, no open cursor. The next worker is started while a query runs, so that a call seldom waits
+for Python to start.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import anyio
+
+from clients.process import start_child
+from hil_mcp.sql.outcome import NoResultSet, ResultSet, Shortened, SqlFailure
+
+if TYPE_CHECKING:
+    from clients.process import Child
+    from hil_mcp.sql.outcome import Cell, SqlOutcome
+
+_WORKER_PATH = Path(__file__).with_name("worker.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlLimits:
+    """What a query may cost.
+
+    Attributes:
+        deadline_s: Longest run of one query; then its process is killed.
+        wait_s: Longest wait for other queries. Both together stay below the 40 s of any reply.
+        max_parallel: Queries that run at once.
+        max_rows: Rows kept; one more is fetched to know whether there are more.
+        max_bytes: Size of all kept cells together, about.
+        cell_chars: Longest text cell and half the longest blob; None keeps cells whole.
+    """
+
+    deadline_s: float = 30.0
+    wait_s: float = 8.0
+    max_parallel: int = 8
+    max_rows: int = 200
+    max_bytes: int = 1_000_000
+    cell_chars: int | None = 4_000
+
+
+AGENT_LIMITS = SqlLimits()
+"""For queries of an agent: the released 200 rows."""
+GRADING_LIMITS = SqlLimits(
+    deadline_s=300.0, wait_s=600.0, max_rows=100_000, max_bytes=64_000_000, cell_chars=None
+)
+"""For gold and submission: whole results. 300 s is the released limit (protocol.md, section 5)."""
+
+_ERROR_CHARS = 2_000
+_REPLY_OVERHEAD = 8
+"""A reply's JSON may be so many times as long as its cells: escapes, brackets, hexadecimal."""
+_ENVIRONMENT = {"PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"}
+
+
+class SqlRunner:
+    """Runs queries of one database. A context manager: no process outlives it."""
+
+    def __init__(self, database_path: Path, limits: SqlLimits = AGENT_LIMITS) -> None:
+        """Name the database; it is opened by each query anew.
+
+        Args:
+            database_path: The SQLite file. It is never written, locked, or given side files.
+            limits: What a query may cost.
+        """
+        self.database_path = database_path
+        self.limits = limits
+        self._turns = anyio.Semaphore(limits.max_parallel)
+        self._spare: Child | None = None
+        self._running: set[Child] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        spare, self._spare = self._spare, None
+        for child in (*self._running, *((spare,) if spare else ())):
+            await child.end()
+
+    async def warm_up(self) -> None:
+        """Start the worker of the first query."""
+        if self._spare is None:
+            self._spare = await _start_worker()
+
+    async def execute(self, query: str) -> SqlOutcome:
+        """Run one statement.
+
+        Args:
+            query: Handed to SQLite as it is.
+        """
+        with anyio.move_on_after(self.limits.wait_s) as waiting:
+            await self._turns.acquire()
+        if waiting.cancelled_caught:
+            return SqlFailure(
+                message=f"other queries were running for {self.limits.wait_s:g} s: try again",
+                kind="busy",
+            )
+        try:
+            return await self._run(query)
+        finally:
+            self._turns.release()
+
+    async def _run(self, query: str) -> SqlOutcome:
+        spare, self._spare = self._spare, None
+        child = spare or await _start_worker()
+        self._running.add(child)
+        try:
+            with anyio.move_on_after(self.limits.deadline_s):
+                await child.send(self._request(query))
+                await self.warm_up()
+                limit = self.limits.max_bytes * _REPLY_OVERHEAD
+                output = await child.read_stdout(limit_bytes=limit)
+                return _read_reply(output.data, status=await child.wait())
+        finally:
+            self._running.discard(child)
+            await child.end()
+        return SqlFailure(
+            message=f"the query ran longer than {self.limits.deadline_s:g} s and was stopped",
+            kind="timeout",
+        )
+
+    def _request(self, query: str) -> bytes:
+        limits = self.limits
+        return json.dumps(
+            {
+                "path": str(self.database_path),
+                "query": query,
+                "max_rows": limits.max_rows,
+                "max_bytes": limits.max_bytes,
+                "cell_chars": limits.cell_chars,
+                "error_chars": _ERROR_CHARS,
+                "cpu_s": math.ceil(limits.deadline_s) + 5,
+            }
+        ).encode()
+
+
+async def _start_worker() -> Child:
+    command = [sys.executable, "-I", "-S", "-B", str(_WORKER_PATH)]
+    return await start_child(command, env=_ENVIRONMENT, has_stderr=False)
+
+
+def _read_reply(data: bytes, *, status: int) -> SqlOutcome:
+    if status < 0:  # by the kernel, at a limit of its own
+        return SqlFailure(message="out of memory: the query was stopped", kind="memory")
+    try:
+        reply = cast("dict[str, Any]", json.loads(data))
+    except ValueError:
+        return SqlFailure(message="the query could not be run", kind="crash")
+    if "error" in reply:
+        return SqlFailure(message=reply["error"], kind=reply["kind"])
+    if "rowcount" in reply:
+        return NoResultSet(row_count=reply["rowcount"])
+    return ResultSet(
+        columns=tuple(_column(name) for name in reply["columns"]),
+        rows=tuple(tuple(_cell(cell) for cell in row) for row in reply["rows"]),
+        has_more=reply["more"],
+    )
+
+
+def _column(name: Any) -> str:
+    return name if isinstance(name, str) else f"{name['text']}…"
+
+
+def _cell(value: Any) -> Cell:
+    if not isinstance(value, dict):
+        return cast("Cell", value)
+    cut = cast("dict[str, Any]", value)
+    shown: str | bytes = bytes.fromhex(cut["blob"]) if "blob" in cut else cut["text"]
+    if isinstance(shown, bytes) and len(shown) == cut["length"]:
+        return shown
+    return Shortened(shown=shown, length=cut["length"])
