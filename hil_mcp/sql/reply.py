@@ -58,7 +58,7 @@ def csv_lines(result: ResultSet) -> list[str]:
 
 
 def _table_text(result: ResultSet, limit_bytes: int) -> str:
-    room = limit_bytes - len(_too_large(result, 0, limit_bytes).encode())
+    room = limit_bytes - len(_too_large(result, len(result.rows), limit_bytes)) - 1
     for shown in (result, *(_shortened(result, chars) for chars in _CELL_STEPS_CHARS)):
         lines = csv_lines(shown)
         kept = _fitting(lines, room)

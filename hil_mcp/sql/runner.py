@@ -27,32 +27,45 @@ _WORKER_PATH = Path(__file__).with_name("worker.py")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowBudget:
+    """How much of a result is kept.
+
+    Attributes:
+        max_rows: One more is fetched to know whether there are more.
+        max_bytes: Size of all kept cells together, about.
+        cell_chars: Longest text and longest blob; None keeps cells whole.
+    """
+
+    max_rows: int
+    max_bytes: int
+    cell_chars: int | None
+
+
+SHOWN_ROWS = RowBudget(max_rows=200, max_bytes=200_000, cell_chars=4_000)
+"""What an agent may see: the released 200 rows."""
+WHOLE_RESULT = RowBudget(max_rows=100_000, max_bytes=64_000_000, cell_chars=None)
+"""For grading; more is not compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SqlLimits:
-    """What a query may cost.
+    """What queries may cost.
 
     Attributes:
         deadline_s: Longest run of one query; then its process is killed.
-        wait_s: Longest wait for other queries. Both together stay below the 40 s of any reply.
+        wait_s: Longest wait for other queries. For an agent's queries both together stay below
+            the 40 s of any reply.
         max_parallel: Queries that run at once.
-        max_rows: Rows kept; one more is fetched to know whether there are more.
-        max_bytes: Size of all kept cells together, about.
-        cell_chars: Longest text cell and half the longest blob; None keeps cells whole.
     """
 
     deadline_s: float = 30.0
     wait_s: float = 8.0
     max_parallel: int = 8
-    max_rows: int = 200
-    max_bytes: int = 1_000_000
-    cell_chars: int | None = 4_000
 
 
 AGENT_LIMITS = SqlLimits()
-"""For queries of an agent: the released 200 rows."""
-GRADING_LIMITS = SqlLimits(
-    deadline_s=300.0, wait_s=600.0, max_rows=100_000, max_bytes=64_000_000, cell_chars=None
-)
-"""For gold and submission: whole results. 300 s is the released limit (protocol.md, section 5)."""
+GRADING_LIMITS = SqlLimits(deadline_s=300.0, wait_s=600.0, max_parallel=2)
+"""300 s is the released limit of each of gold and submission (protocol.md, section 5)."""
 
 _ERROR_CHARS = 2_000
 _REPLY_OVERHEAD = 8
@@ -89,11 +102,12 @@ class SqlRunner:
         if self._spare is None:
             self._spare = await _start_worker()
 
-    async def execute(self, query: str) -> SqlOutcome:
+    async def execute(self, query: str, budget: RowBudget = SHOWN_ROWS) -> SqlOutcome:
         """Run one statement.
 
         Args:
             query: Handed to SQLite as it is.
+            budget: How much of its result is kept.
         """
         with anyio.move_on_after(self.limits.wait_s) as waiting:
             await self._turns.acquire()
@@ -103,19 +117,19 @@ class SqlRunner:
                 kind="busy",
             )
         try:
-            return await self._run(query)
+            return await self._run(query, budget)
         finally:
             self._turns.release()
 
-    async def _run(self, query: str) -> SqlOutcome:
+    async def _run(self, query: str, budget: RowBudget) -> SqlOutcome:
         spare, self._spare = self._spare, None
         child = spare or await _start_worker()
         self._running.add(child)
         try:
             with anyio.move_on_after(self.limits.deadline_s):
-                await child.send(self._request(query))
+                await child.send(self._request(query, budget))
                 await self.warm_up()
-                limit = self.limits.max_bytes * _REPLY_OVERHEAD
+                limit = budget.max_bytes * _REPLY_OVERHEAD
                 output = await child.read_stdout(limit_bytes=limit)
                 return _read_reply(output.data, status=await child.wait())
         finally:
@@ -126,17 +140,16 @@ class SqlRunner:
             kind="timeout",
         )
 
-    def _request(self, query: str) -> bytes:
-        limits = self.limits
+    def _request(self, query: str, budget: RowBudget) -> bytes:
         return json.dumps(
             {
                 "path": str(self.database_path),
                 "query": query,
-                "max_rows": limits.max_rows,
-                "max_bytes": limits.max_bytes,
-                "cell_chars": limits.cell_chars,
+                "max_rows": budget.max_rows,
+                "max_bytes": budget.max_bytes,
+                "cell_chars": budget.cell_chars,
                 "error_chars": _ERROR_CHARS,
-                "cpu_s": math.ceil(limits.deadline_s) + 5,
+                "cpu_s": math.ceil(self.limits.deadline_s) + 5,
             }
         ).encode()
 

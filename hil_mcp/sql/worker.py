@@ -15,7 +15,7 @@ import sqlite3
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,21 +60,21 @@ FUNCTIONS = frozenset(
 )
 """What a query may call. Not in it: load_extension, fts3_tokenizer, readfile, writefile, edit."""
 
-PRAGMAS = frozenset(
-    """
+_SCHEMA_PRAGMAS = """
     table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list
-    collation_list function_list compile_options
-    encoding user_version schema_version application_id page_count page_size freelist_count
-    """.split()
-)
+    collation_list function_list
+"""
+_VALUE_PRAGMAS = """
+    compile_options encoding user_version schema_version application_id page_count page_size
+    freelist_count
+"""
+PRAGMAS = frozenset(f"{_SCHEMA_PRAGMAS} {_VALUE_PRAGMAS}".split())
 """Read-only pragmas by name. `database_list` is not in it: it names the file's place."""
-_TABLE_PRAGMAS = tuple(name for name in PRAGMAS if name.endswith(("_info", "_list")))
+_TABLE_PRAGMAS = tuple(_SCHEMA_PRAGMAS.split())
 _JSON_TABLES = ("json_each", "json_tree")
 
 # Tables that no schema holds and that show more than the task's rows.
-_INTERNAL_TABLES = frozenset(
-    "sqlite_dbpage dbstat sqlite_stmt bytecode tables_used sqlite_dbdata sqlite_dbptr".split()
-)
+_INTERNAL_TABLES = {"sqlite_dbpage", "dbstat", "sqlite_stmt", "bytecode", "tables_used"}
 
 _WRITE_ACTIONS = {
     sqlite3.SQLITE_INSERT,
@@ -239,7 +239,7 @@ def _cell(value: Any, cell_chars: int | None) -> Any:
 
 def _size(cell: Any) -> int:
     if isinstance(cell, dict):
-        return sum(len(part) for part in cell.values() if isinstance(part, str))
+        return len(cast("dict[str, str]", cell).get("text") or cell["blob"])
     return len(cell) if isinstance(cell, str) else 8
 
 

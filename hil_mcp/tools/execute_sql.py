@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hil_mcp.sql.reply import reply_text
+from hil_mcp.sql.runner import SHOWN_ROWS
 from hil_mcp.tools.tool import Arguments, Parameter, Tool
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def execute_sql(runner: SqlRunner) -> Tool:
         name=NAME,
         description=(
             "Run one read-only SQLite query on the task's database. Returns its first "
-            f"{runner.limits.max_rows} rows as CSV."
+            f"{SHOWN_ROWS.max_rows} rows as CSV."
         ),
         parameters=(Parameter(name="query", description="One SQL statement."),),
         handler=execute,
