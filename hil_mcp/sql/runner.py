@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,11 @@ GRADING_LIMITS = SqlLimits(deadline_s=300.0, wait_s=600.0, max_parallel=2)
 _ERROR_CHARS = 2_000
 _REPLY_OVERHEAD = 8
 """A reply's JSON may be so many times as long as its cells: escapes, brackets, hexadecimal."""
+# All that SQLite says at its tokenizer and parser; what it says later is about names and types.
+_SYNTAX_ERROR = re.compile(
+    r"syntax error$|^incomplete input|^unrecognized token|^You can only execute one statement"
+    r"|null character|^query string is too large|^parser stack overflow|^Expression tree is too"
+)
 _ENVIRONMENT = {"PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"}
 
 
@@ -109,6 +115,21 @@ class SqlRunner:
             query: Handed to SQLite as it is.
             budget: How much of its result is kept.
         """
+        return await self._in_turn(query, self.database_path, budget)
+
+    async def syntax_error(self, query: str) -> str | None:
+        """SQLite's words on a text that it cannot parse as one statement; None when it can.
+
+        No table is looked at, so that names that do not exist are no error here.
+        """
+        outcome = await self._in_turn(f"EXPLAIN {query}", None, SHOWN_ROWS)
+        if isinstance(outcome, SqlFailure) and _SYNTAX_ERROR.search(outcome.message):
+            return outcome.message
+        return None
+
+    async def _in_turn(
+        self, query: str, database_path: Path | None, budget: RowBudget
+    ) -> SqlOutcome:
         with anyio.move_on_after(self.limits.wait_s) as waiting:
             await self._turns.acquire()
         if waiting.cancelled_caught:
@@ -117,17 +138,17 @@ class SqlRunner:
                 kind="busy",
             )
         try:
-            return await self._run(query, budget)
+            return await self._run(self._request(query, database_path, budget), budget)
         finally:
             self._turns.release()
 
-    async def _run(self, query: str, budget: RowBudget) -> SqlOutcome:
+    async def _run(self, request: bytes, budget: RowBudget) -> SqlOutcome:
         spare, self._spare = self._spare, None
         child = spare or await _start_worker()
         self._running.add(child)
         try:
             with anyio.move_on_after(self.limits.deadline_s):
-                await child.send(self._request(query, budget))
+                await child.send(request)
                 await self.warm_up()
                 limit = budget.max_bytes * _REPLY_OVERHEAD
                 output = await child.read_stdout(limit_bytes=limit)
@@ -140,10 +161,10 @@ class SqlRunner:
             kind="timeout",
         )
 
-    def _request(self, query: str, budget: RowBudget) -> bytes:
+    def _request(self, query: str, database_path: Path | None, budget: RowBudget) -> bytes:
         return json.dumps(
             {
-                "path": str(self.database_path),
+                "path": str(database_path) if database_path else None,
                 "query": query,
                 "max_rows": budget.max_rows,
                 "max_bytes": budget.max_bytes,

@@ -145,15 +145,17 @@ class Guard:
         }
 
 
-def open_database(path: Path) -> sqlite3.Connection:
+def open_database(path: Path | None) -> sqlite3.Connection:
     """Open a database so that nothing can be written and no lock or side file is needed.
 
     `immutable=1` also opens a database in WAL mode whose side files are absent, and one that
     another process has locked.
+
+    Args:
+        path: The file; None opens an empty database in memory.
     """
-    connection = sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None
-    )
+    uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1" if path else ":memory:"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH_LIMIT_BYTES)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
@@ -180,7 +182,7 @@ def run(request: dict[str, Any], seal: Callable[[], None] | None = None) -> dict
     """Run the request's query.
 
     Args:
-        request: `path`, `query`, `max_rows`, `max_bytes` (of all cells, about) and `cell_chars`
+        request: `path` (None: no tables), `query`, `max_rows`, `max_bytes` (of all cells, about) and `cell_chars`
             (None keeps cells whole), `error_chars`.
         seal: Called once the database is open, before the query is looked at.
 
@@ -189,8 +191,8 @@ def run(request: dict[str, Any], seal: Callable[[], None] | None = None) -> dict
         `{"error", "kind"}`. A cell is null, a number or text; `{"text", "length"}` is a text cut
         to `cell_chars`, `{"blob", "length"}` the hexadecimal digits of a blob, cut alike.
     """
-    path = Path(request["path"])
-    if not path.is_file():
+    path = None if request["path"] is None else Path(request["path"])
+    if path is not None and not path.is_file():
         return {"error": f"database file not found at {path.name}", "kind": "missing"}
     guard = Guard()
     try:
