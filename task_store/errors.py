@@ -6,6 +6,8 @@ TaskStoreError
 ├── TaskCollisionError      the id belongs to a task from another source
 ├── MissingArtefactError    a database or image is not on this machine yet
 ├── ArtefactMismatchError   a fetched file has another size or digest than published
+├── MissingExtraError       a form that needs a package which is not installed
+├── FetchError              a file could not be fetched
 └── CatalogueError          the catalogue itself cannot be opened or is from a newer version
 """
 
@@ -56,3 +58,24 @@ class ArtefactMismatchError(TaskStoreError):
 
 class CatalogueError(TaskStoreError):
     """The catalogue cannot be opened, or a newer version of hil-mcp wrote it."""
+
+
+class MissingExtraError(TaskStoreError):
+    """A file's form needs a package of an extra that is not installed."""
+
+    def __init__(self, place: str, *, extra: str) -> None:
+        super().__init__(
+            f'{place}: needs the extra "{extra}": pip install "hil-mcp[{extra}]", '
+            "or give the rows as JSON Lines"
+        )
+        self.place = place
+        self.extra = extra
+
+
+class FetchError(TaskStoreError):
+    """A file could not be fetched: names the address and what went wrong there."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"{address}: {reason}")
+        self.address = address
+        self.reason = reason

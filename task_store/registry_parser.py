@@ -28,7 +28,7 @@ RESERVED_IDS = frozenset(
     {"unknown", "null", "none", "nil", "n/a", "no_match", "no-match", "nomatch", "irrelevant"}
 )
 
-_FENCE = re.compile(r"```[\w+-]*[ \t]*\n?(?P<inside>.*?)\n?[ \t]*```", re.DOTALL)
+_FENCE = re.compile(r"```(?:[\w+-]*[ \t]*\n)?(?P<inside>.*?)```", re.DOTALL)
 _BULLET = re.compile(r"\s*[-*\u2022]\s+")
 _MAX_WRAPPINGS = 3
 

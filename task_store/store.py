@@ -10,7 +10,6 @@ its start together.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -26,6 +25,7 @@ from task_store.errors import (
     TaskCollisionError,
     UnknownTaskError,
 )
+from task_store.natural_order import natural_key
 from task_store.records import Artefact, Task, TaskId, TaskKind
 from task_store.schema import MIGRATIONS
 from task_store.starter_pack import StarterPack
@@ -328,13 +328,6 @@ def check_published(artefact: Artefact, stored: StoredFile) -> None:
                 f"{artefact.name}: its {what} is {found} and {published} is published: "
                 "fetch it again, or ask where it came from"
             )
-
-
-def natural_key(text: str) -> list[tuple[int, str]]:
-    """Sorts `sql_2` before `sql_10`."""
-    return [
-        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", text)
-    ]
 
 
 def _collision(task_id: str, taken: str, source: str) -> str:
