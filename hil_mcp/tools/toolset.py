@@ -5,21 +5,31 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from hil_mcp.sql.descriptions import TaskSchema
+from hil_mcp.sql.runner import SqlRunner
 from hil_mcp.tools.ask_human import ask_human
+from hil_mcp.tools.execute_sql import execute_sql
+from hil_mcp.tools.get_business_info import get_business_info
+from hil_mcp.tools.get_column_info import get_column_info
+from hil_mcp.tools.get_database_info import get_database_info
+from hil_mcp.tools.get_table_info import get_table_info
+from hil_mcp.tools.submit_sql import submit_sql
+from task_store.records import SqlEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
-    from pathlib import Path
 
     from hil_mcp.modes import Mode
     from hil_mcp.session import Session
+    from hil_mcp.tools.get_business_info import Encoder
     from hil_mcp.tools.tool import Tool
     from task_store.records import Task
+    from task_store.store import TaskStore
 
 
 @asynccontextmanager
 async def open_tools(
-    task: Task, mode: Mode, session: Session, home: Path
+    task: Task, mode: Mode, session: Session, store: TaskStore, encoder: Encoder
 ) -> AsyncGenerator[tuple[Tool, ...]]:
     """The tools of a session; what they hold open is given back at the end.
 
@@ -27,12 +37,56 @@ async def open_tools(
         task: The task.
         mode: What the agent gets.
         session: Takes questions and submissions.
-        home: Where the task's files and caches are.
+        store: Where the task's files are.
+        encoder: Embeds business rules; not loaded before it is needed.
 
     Raises:
         MissingArtefactError: A file that a tool needs has to be fetched first.
+        ConfigError: The kind of task cannot be served.
     """
-    tools: list[Tool] = []
-    if mode.can_ask:
-        tools.append(ask_human(session))
-    yield tuple(tools)
+    asking = (ask_human(session),) if mode.can_ask else ()
+    match task.environment:
+        case SqlEnvironment() as environment:
+            opened = _sql_tools(task, environment, mode, session, store, encoder)
+        case _:
+            raise ConfigError(f"task {task.task_id}: repository tasks cannot be served yet")
+    async with opened as tools:
+        yield (*asking, *tools)
+
+
+@asynccontextmanager
+async def _sql_tools(
+    task: Task,
+    environment: SqlEnvironment,
+    mode: Mode,
+    session: Session,
+    store: TaskStore,
+    encoder: Encoder,
+) -> AsyncGenerator[tuple[Tool, ...]]:
+    async def submit(query: str) -> None:
+        await session.submit("sql", query)
+
+    database_path = store.artefact_path(environment.database, task_id=task.task_id)
+    async with SqlRunner(database_path) as runner:
+        submitting = submit_sql(submit, runner)
+        if not mode.has_environment:
+            yield (submitting,)
+            return
+        descriptions = {
+            artefact.name: store.artefact_path(artefact, task_id=task.task_id)
+            for artefact in environment.descriptions
+            if not artefact.is_missing
+        }
+        schema = TaskSchema(environment.database_name, descriptions, runner)
+        yield (
+            get_database_info(schema),
+            get_table_info(schema),
+            get_column_info(schema),
+            get_business_info(
+                environment.database_name,
+                environment.business_info,
+                encoder,
+            ),
+            execute_sql(runner),
+            submitting,
+        )
