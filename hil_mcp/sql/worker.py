@@ -182,8 +182,8 @@ def run(request: dict[str, Any], seal: Callable[[], None] | None = None) -> dict
     """Run the request's query.
 
     Args:
-        request: `path` (None: no tables), `query`, `max_rows`, `max_bytes` (of all cells, about) and `cell_chars`
-            (None keeps cells whole), `error_chars`.
+        request: `path` (None: no tables), `query`, `max_rows`, `max_bytes` (of all cells, about),
+            `cell_chars` (None keeps cells whole), `error_chars`.
         seal: Called once the database is open, before the query is looked at.
 
     Returns:
@@ -241,7 +241,8 @@ def _cell(value: Any, cell_chars: int | None) -> Any:
 
 def _size(cell: Any) -> int:
     if isinstance(cell, dict):
-        return len(cast("dict[str, str]", cell).get("text") or cell["blob"])
+        cut = cast("dict[str, str]", cell)
+        return len(cut["text"] if "text" in cut else cut["blob"])
     return len(cell) if isinstance(cell, str) else 8
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 NAME = "submit_sql"
 
+_ECHO_CHARS = 8_000
+"""How much of a query its reply repeats; what is kept is whole."""
+
 _NOT_A_QUERY = (
     "This does not parse as one SELECT statement{reason}. It is kept as it is; the last "
     "submission counts, so you may submit again."
@@ -37,7 +40,8 @@ def submit_sql(submit: Callable[[str], Awaitable[None]], runner: SqlRunner) -> T
                 f"Error: {NAME} was called with an empty query; nothing was submitted."
             )
         await submit(query)
-        received = f"Submission received:\n{query}"
+        shown, rest = query[:_ECHO_CHARS], len(query) - _ECHO_CHARS
+        received = f"Submission received:\n{shown}" + (f"… [{rest} more]" if rest > 0 else "")
         problem = await runner.syntax_error(query)
         if problem is None and is_one_query(query):
             return received
