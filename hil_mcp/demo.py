@@ -118,8 +118,10 @@ async def play(
     """
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "hil_mcp", "serve", "--task", TASK_ID, "--mode", Mode.ASK_HUMAN]
-        + ["--judge", "embedded", "--log", str(log_path)],
+        args=[
+            *("-m", "hil_mcp", "serve", "--task", TASK_ID, "--mode", Mode.ASK_HUMAN),
+            *("--judge", "embedded", "--log", str(log_path)),
+        ],
         env=child_environment({"HIL_MCP_HOME": str(home)}),
     )
     async with Client(server, mode="legacy") as client:

@@ -13,7 +13,11 @@ from hil_mcp.revision import git_revision, installed_version
 from hil_mcp.serving import bind, serve_http, serve_stdio
 from hil_mcp.session import SessionConditions
 from hil_mcp.session_opening import open_session
+from hil_mcp.sql.rule_index import RuleIndex
 from hil_mcp.tools.toolset import open_tools
+from judge.embedder import EMBEDDER_DIGEST, Embedder
+from task_store.records import SqlEnvironment
+from task_store.store import TaskStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +59,8 @@ def serve_task(
         DataError: The file at `log_path` is no log that this session could go on with.
         JudgeError: Over HTTP: the judge is unfit.
     """
-    judge = background_judge(settings) if mode.can_ask else None
+    embedder = Embedder()  # loads its model at its first use
+    judge = background_judge(settings, task.registry, embedder) if mode.can_ask else None
     listener = bind(http) if http is not None else None
     conditions = SessionConditions(
         mode=mode,
@@ -70,10 +75,17 @@ def serve_task(
     for line in opened.remarks:
         remark(line)
 
+    rules = RuleIndex(
+        _business_rules(task),
+        embedder,
+        encoder_digest=EMBEDDER_DIGEST,
+        cache_dir=settings.home / "rule-vectors",
+    )
+
     async def run() -> None:
         async with AsyncExitStack() as stack:
             tools = await stack.enter_async_context(
-                open_tools(task, mode, opened.session, settings.home)
+                open_tools(task, mode, opened.session, TaskStore(settings.home), rules)
             )
             if listener is None:
                 await serve_stdio(opened.session, tools, judge)
@@ -89,3 +101,11 @@ def serve_task(
                 )
 
     anyio.run(run)
+
+
+def _business_rules(task: Task) -> tuple[str, ...]:
+    match task.environment:
+        case SqlEnvironment(business_info=rules):
+            return rules
+        case _:
+            return ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from judge.verdict import Judge
+    from judge.verdict import Judge, RegistryView
 
 
 @runtime_checkable
@@ -41,6 +41,30 @@ async def probe_judge(judge: Judge) -> None:
     """
     if isinstance(judge, Probing):
         await judge.probe()
+
+
+@runtime_checkable
+class Warming(Protocol):
+    """A judge whose first question would wait for a model to load."""
+
+    async def warm_up(self, registry: RegistryView | None = None) -> None:
+        """Load the model, and read `registry` if given.
+
+        Raises:
+            JudgeSetupError: A file of the model is missing or cannot be read.
+        """
+        ...
+
+
+async def prepare_judge(judge: Judge, registry: RegistryView) -> None:
+    """Probe a judge that has a server and load one that has a model.
+
+    Raises:
+        JudgeSetupError: The judge is not fit for use.
+    """
+    await probe_judge(judge)
+    if isinstance(judge, Warming):
+        await judge.warm_up(registry)
 
 
 async def close_judge(judge: Judge) -> None:

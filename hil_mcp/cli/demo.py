@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,8 +11,6 @@ import typer
 from hil_mcp.cli.output import print_json
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hil_mcp.demo import Step
 
 _SHOWN_LINES = 6
@@ -73,9 +72,7 @@ def _show_step(step: Step) -> None:
 
 
 def _show_reply(text: str) -> None:
-    lines = [
-        part for line in text.splitlines() for part in textwrap.wrap(line, _WIDTH - 4) or [""]
-    ]
+    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, _WIDTH - 4) or [""]]
     for line in lines[:_SHOWN_LINES]:
         print(f"  < {line}")
     if len(lines) > _SHOWN_LINES:

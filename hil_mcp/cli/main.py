@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from hil_mcp.cli.demo import demo
 from hil_mcp.cli.exit_status import ExitStatus, status_of
 from hil_mcp.cli.score import score
 from hil_mcp.cli.serve import serve
@@ -30,6 +31,7 @@ def build_app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_program)
+    app.command("demo")(demo)
     app.command("serve")(serve)
     app.command("score")(score)
     return app

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from hil_mcp.errors import ConfigError
 from hil_mcp.sql.descriptions import TaskSchema
 from hil_mcp.sql.runner import SqlRunner
 from hil_mcp.tools.ask_human import ask_human
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from hil_mcp.modes import Mode
     from hil_mcp.session import Session
-    from hil_mcp.tools.get_business_info import Encoder
+    from hil_mcp.sql.rule_index import RuleIndex
     from hil_mcp.tools.tool import Tool
     from task_store.records import Task
     from task_store.store import TaskStore
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_tools(
-    task: Task, mode: Mode, session: Session, store: TaskStore, encoder: Encoder
+    task: Task, mode: Mode, session: Session, store: TaskStore, rules: RuleIndex
 ) -> AsyncGenerator[tuple[Tool, ...]]:
     """The tools of a session; what they hold open is given back at the end.
 
@@ -38,7 +39,7 @@ async def open_tools(
         mode: What the agent gets.
         session: Takes questions and submissions.
         store: Where the task's files are.
-        encoder: Embeds business rules; not loaded before it is needed.
+        rules: The task's business rules; not loaded before they are searched.
 
     Raises:
         MissingArtefactError: A file that a tool needs has to be fetched first.
@@ -47,7 +48,7 @@ async def open_tools(
     asking = (ask_human(session),) if mode.can_ask else ()
     match task.environment:
         case SqlEnvironment() as environment:
-            opened = _sql_tools(task, environment, mode, session, store, encoder)
+            opened = _sql_tools(task, environment, mode, session, store, rules)
         case _:
             raise ConfigError(f"task {task.task_id}: repository tasks cannot be served yet")
     async with opened as tools:
@@ -61,7 +62,7 @@ async def _sql_tools(
     mode: Mode,
     session: Session,
     store: TaskStore,
-    encoder: Encoder,
+    rules: RuleIndex,
 ) -> AsyncGenerator[tuple[Tool, ...]]:
     async def submit(query: str) -> None:
         await session.submit("sql", query)
@@ -82,11 +83,7 @@ async def _sql_tools(
             get_database_info(schema),
             get_table_info(schema),
             get_column_info(schema),
-            get_business_info(
-                environment.database_name,
-                environment.business_info,
-                encoder,
-            ),
+            get_business_info(environment.database_name, rules),
             execute_sql(runner),
             submitting,
         )
