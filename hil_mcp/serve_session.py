@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import anyio
@@ -13,10 +13,8 @@ from hil_mcp.revision import git_revision, installed_version
 from hil_mcp.serving import bind, serve_http, serve_stdio
 from hil_mcp.session import SessionConditions
 from hil_mcp.session_opening import open_session
-from hil_mcp.sql.rule_index import RuleIndex
 from hil_mcp.tools.toolset import open_tools
-from judge.embedder import EMBEDDER_DIGEST, Embedder
-from task_store.records import SqlEnvironment
+from judge.embedder import Embedder
 from task_store.store import TaskStore
 
 if TYPE_CHECKING:
@@ -61,7 +59,6 @@ def serve_task(
     """
     embedder = Embedder()  # loads its model at its first use
     judge = background_judge(settings, task.registry, embedder) if mode.can_ask else None
-    listener = bind(http) if http is not None else None
     conditions = SessionConditions(
         mode=mode,
         prompt_digest=prompt_digest(),
@@ -69,43 +66,29 @@ def serve_task(
         server_version=installed_version(),
         git_revision=git_revision(),
     )
-    opened = open_session(
-        task, conditions, judge, log_path=log_path, sessions_dir=settings.home / "sessions"
-    )
-    for line in opened.remarks:
-        remark(line)
+    with ExitStack() as held:
+        listener = held.enter_context(bind(http)) if http is not None else None
+        opened = open_session(
+            task, conditions, judge, log_path=log_path, sessions_dir=settings.home / "sessions"
+        )
+        for line in opened.remarks:
+            remark(line)
+        session = opened.session
 
-    rules = RuleIndex(
-        _business_rules(task),
-        embedder,
-        encoder_digest=EMBEDDER_DIGEST,
-        cache_dir=settings.home / "rule-vectors",
-    )
-
-    async def run() -> None:
-        async with AsyncExitStack() as stack:
-            tools = await stack.enter_async_context(
-                open_tools(task, mode, opened.session, TaskStore(settings.home), rules)
-            )
-            if listener is None:
-                await serve_stdio(opened.session, tools, judge)
-            else:
+        async def run() -> None:
+            store = TaskStore(settings.home)
+            async with open_tools(task, mode, session, store, embedder) as tools:
+                if listener is None:
+                    await serve_stdio(session, tools, judge)
+                    return
                 assert token is not None  # noqa: S101  # the command line asks for it
                 await serve_http(
-                    opened.session,
+                    session,
                     tools,
                     judge,
                     listener=listener,
                     token=token,
-                    on_serving=lambda url: on_serving(url, opened.session.log.path),
+                    on_serving=lambda url: on_serving(url, session.log.path),
                 )
 
-    anyio.run(run)
-
-
-def _business_rules(task: Task) -> tuple[str, ...]:
-    match task.environment:
-        case SqlEnvironment(business_info=rules):
-            return rules
-        case _:
-            return ()
+        anyio.run(run)

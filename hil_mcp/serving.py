@@ -116,8 +116,12 @@ def bind(address: str) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     # A port in TIME_WAIT is free; one that another server listens on is refused all the same.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    with _as_config_error(address):
-        listener.bind((host, int(port)))
+    try:
+        with _as_config_error(address):
+            listener.bind((host, int(port)))
+    except ConfigError:
+        listener.close()
+        raise
     return listener
 
 

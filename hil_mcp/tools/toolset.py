@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hil_mcp.errors import ConfigError
 from hil_mcp.sql.descriptions import TaskSchema
+from hil_mcp.sql.rule_index import RuleIndex
 from hil_mcp.sql.runner import SqlRunner
 from hil_mcp.tools.ask_human import ask_human
 from hil_mcp.tools.execute_sql import execute_sql
@@ -15,6 +16,7 @@ from hil_mcp.tools.get_column_info import get_column_info
 from hil_mcp.tools.get_database_info import get_database_info
 from hil_mcp.tools.get_table_info import get_table_info
 from hil_mcp.tools.submit_sql import submit_sql
+from judge.embedder import EMBEDDER_DIGEST
 from task_store.records import SqlEnvironment
 
 if TYPE_CHECKING:
@@ -22,15 +24,15 @@ if TYPE_CHECKING:
 
     from hil_mcp.modes import Mode
     from hil_mcp.session import Session
-    from hil_mcp.sql.rule_index import RuleIndex
     from hil_mcp.tools.tool import Tool
+    from judge.embedder import Embedder
     from task_store.records import Task
     from task_store.store import TaskStore
 
 
 @asynccontextmanager
 async def open_tools(
-    task: Task, mode: Mode, session: Session, store: TaskStore, rules: RuleIndex
+    task: Task, mode: Mode, session: Session, store: TaskStore, embedder: Embedder
 ) -> AsyncGenerator[tuple[Tool, ...]]:
     """The tools of a session; what they hold open is given back at the end.
 
@@ -39,7 +41,7 @@ async def open_tools(
         mode: What the agent gets.
         session: Takes questions and submissions.
         store: Where the task's files are.
-        rules: The task's business rules; not loaded before they are searched.
+        embedder: Embeds the business rules; not loaded before they are searched.
 
     Raises:
         MissingArtefactError: A file that a tool needs has to be fetched first.
@@ -48,7 +50,7 @@ async def open_tools(
     asking = (ask_human(session),) if mode.can_ask else ()
     match task.environment:
         case SqlEnvironment() as environment:
-            opened = _sql_tools(task, environment, mode, session, store, rules)
+            opened = _sql_tools(task, environment, mode, session, store, embedder)
         case _:
             raise ConfigError(f"task {task.task_id}: repository tasks cannot be served yet")
     async with opened as tools:
@@ -62,7 +64,7 @@ async def _sql_tools(
     mode: Mode,
     session: Session,
     store: TaskStore,
-    rules: RuleIndex,
+    embedder: Embedder,
 ) -> AsyncGenerator[tuple[Tool, ...]]:
     async def submit(query: str) -> None:
         await session.submit("sql", query)
@@ -78,6 +80,12 @@ async def _sql_tools(
             for artefact in environment.descriptions
             if not artefact.is_missing
         }
+        rules = RuleIndex(
+            environment.business_info,
+            embedder,
+            encoder_digest=EMBEDDER_DIGEST,
+            cache_dir=store.catalogue_path.parent / "rule-vectors",
+        )
         schema = TaskSchema(environment.database_name, descriptions, runner)
         yield (
             get_database_info(schema),

@@ -10,8 +10,10 @@ import mcp_types as types
 import pytest
 from mcp.client.client import Client
 
+import hil_mcp.session as session_module
 from hil_mcp.errors import AgentFacingError
-from hil_mcp.events import ClientConnected, Question, ToolCall, ToolsListed
+from hil_mcp.events import ClientConnected, Delivery, Question, ToolCall, ToolsListed
+from hil_mcp.scoring import score_session
 from hil_mcp.server import build_server, instructions_for
 from hil_mcp.session import IRRELEVANT, Session
 from hil_mcp.session_reader import SessionRecord, read_session
@@ -65,6 +67,20 @@ def _text(result: types.CallToolResult) -> str:
     assert isinstance(block, types.TextContent)
     assert result.structured_content is None
     return block.text
+
+
+async def _at_once(client: Client, *questions: str) -> None:
+    async with anyio.create_task_group() as tasks:
+        for question in questions:
+            tasks.start_soon(client.call_tool, "ask_human", {"question": question})
+
+
+async def _ask_and_go(client: Client, judge: HeldJudge) -> None:
+    """Ask, and give the call up once the judge works on it."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.call_tool, "ask_human", {"question": "What does a mean?"})
+        await judge.has_begun.wait()
+        tasks.cancel_scope.cancel()
 
 
 def _log(path: Path) -> SessionRecord:
@@ -212,9 +228,8 @@ async def test_other_tools_answer_while_a_question_is_judged(tmp_path: Path) -> 
 
 
 async def test_sixteen_questions_at_once_get_sixteen_numbers(tmp_path: Path) -> None:
-    async with _served(tmp_path) as (client, _), anyio.create_task_group() as tasks:
-        for number in range(16):
-            tasks.start_soon(client.call_tool, "ask_human", {"question": f"Is it {number}?"})
+    async with _served(tmp_path) as (client, _):
+        await _at_once(client, *(f"Is it {number}?" for number in range(16)))
 
     assert sorted(q.number for q in _log(tmp_path).of(Question)) == list(range(1, 17))
 
@@ -243,6 +258,39 @@ async def test_health_checks_leave_no_session(tmp_path: Path) -> None:
         await client.list_tools()
 
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_an_agent_that_goes_while_its_question_is_judged_leaves_a_whole_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "SHUTDOWN_GRACE_S", 0.05)
+    judge = HeldJudge("a")
+
+    async with _served(tmp_path, judge=judge) as (client, _):
+        await _ask_and_go(client, judge)
+
+    record = _log(tmp_path)
+    (question,) = record.of(Question)
+    assert (question.outcome, question.blocker_id) == ("cant_answer", None)
+    assert question.error is not None
+    assert question.error.class_ == "agent_gone"
+    assert record.of(Delivery) == [Delivery(number=1, delivered=False)]
+    assert record.is_ended
+    score = score_session(record)
+    assert (score.figures.n_questions, score.is_valid, score.undelivered) == (1, True, 1)
+
+
+async def test_an_agent_that_goes_just_before_the_verdict_has_discovered_what_it_did_not_read(
+    tmp_path: Path,
+) -> None:
+    judge = HeldJudge("a")
+
+    async with _served(tmp_path, judge=judge) as (client, _):
+        await _ask_and_go(client, judge)
+        judge.let_go.set()
+
+    score = score_session(_log(tmp_path))
+    assert (score.figures.n_blockers_discovered, score.n_discovered_delivered) == (1, 0)
 
 
 def test_instructions_are_short_neutral_and_name_only_the_tools_there_are() -> None:
