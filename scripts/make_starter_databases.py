@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts.starter_databases import lockers
+from scripts.starter_databases import (
+    charging,
+    concerts,
+    greenhouses,
+    library,
+    lockers,
+    vets,
+)
 from scripts.starter_databases.draw import Draw
 
 if TYPE_CHECKING:
@@ -36,6 +43,19 @@ class Recipe:
 RECIPES: dict[str, Recipe] = {  # by task id
     "lockers_late": Recipe(
         file_name="lockers.sqlite", schema=lockers.SCHEMA, fill=lockers.fill, seed=4104
+    ),
+    "vet_boosters": Recipe(file_name="vets.sqlite", schema=vets.SCHEMA, fill=vets.fill, seed=4202),
+    "concert_no_shows": Recipe(
+        file_name="concerts.sqlite", schema=concerts.SCHEMA, fill=concerts.fill, seed=4301
+    ),
+    "greenhouse_cold_nights": Recipe(
+        file_name="greenhouses.sqlite", schema=greenhouses.SCHEMA, fill=greenhouses.fill, seed=4401
+    ),
+    "library_overdue": Recipe(
+        file_name="library.sqlite", schema=library.SCHEMA, fill=library.fill, seed=4501
+    ),
+    "charging_idle": Recipe(
+        file_name="charging.sqlite", schema=charging.SCHEMA, fill=charging.fill, seed=4601
     ),
 }
 
