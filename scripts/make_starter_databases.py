@@ -74,13 +74,14 @@ def content_digest(path: Path) -> str:
     """SHA-256 over the schema and every row of the database, as 64 hex digits."""
     digest = hashlib.sha256()
     with closing(sqlite3.connect(path)) as connection:
-        tables = connection.execute(
-            "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+        entries = connection.execute(
+            "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
         ).fetchall()
-        for name, sql in tables:
+        for kind, name, sql in entries:
             digest.update(f"{sql}\n".encode())
-            for row in connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid'):
-                digest.update(f"{row!r}\n".encode())
+            if kind == "table":
+                for row in connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid'):
+                    digest.update(f"{row!r}\n".encode())
     return digest.hexdigest()
 
 

@@ -29,6 +29,8 @@ CREATE TABLE tickets (
 CREATE TABLE scans (
     scan_id INTEGER PRIMARY KEY, ticket_id INTEGER NOT NULL REFERENCES tickets,
     scanned_at TEXT NOT NULL, door TEXT NOT NULL);
+CREATE INDEX tickets_by_event ON tickets (event_id);
+CREATE UNIQUE INDEX scans_by_ticket ON scans (ticket_id);
 """
 
 _HALLS = [("Great Hall", 1200), ("Chamber Hall", 340), ("Studio", 110)]

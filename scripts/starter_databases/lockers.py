@@ -33,6 +33,7 @@ CREATE TABLE drop_offs (
 CREATE TABLE pickups (
     pickup_id INTEGER PRIMARY KEY, drop_id INTEGER NOT NULL REFERENCES drop_offs,
     collected_at TEXT NOT NULL, method TEXT NOT NULL);
+CREATE INDEX drop_offs_by_site ON drop_offs (site_id);
 """
 
 _DEPOTS = [

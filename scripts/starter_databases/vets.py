@@ -30,6 +30,8 @@ CREATE TABLE visits (
 CREATE TABLE vaccinations (
     vaccination_id INTEGER PRIMARY KEY, patient_id INTEGER NOT NULL REFERENCES patients,
     vaccine TEXT NOT NULL, given_on TEXT NOT NULL, next_due_on TEXT NOT NULL);
+CREATE INDEX patients_by_owner ON patients (owner_id);
+CREATE INDEX visits_by_patient ON visits (patient_id);
 """
 
 _BRANCHES = [
