@@ -22,7 +22,7 @@ REPOSITORY_IDS = [task_id for task_id, task in TASKS.items() if task.kind is Tas
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sealed:
-    """One blocker: how the right answer is written into the template, and wrong ones."""
+    """One blocker: the part of the answer that depends on it, done right and done wrong."""
 
     right: str
     naive: str
@@ -42,6 +42,9 @@ class Proof:
     """The template of one task's answer, with a place for each blocker."""
 
     template: str
+    """SQL: the query. Empty for a repository task, where the solved file is the template."""
+    file: str
+    """Repository: the file of the solution that holds every `right`. Empty for a SQL task."""
     blockers: dict[str, Sealed]  # by blocker id
 
     def answer(self, **instead: str) -> str:
@@ -57,7 +60,8 @@ class Proof:
 def proof_of(task_id: str) -> Proof:
     data = tomllib.loads((_GUESSES / f"{task_id}.toml").read_text(encoding="utf-8"))
     return Proof(
-        template=data["template"],
+        template=data.get("template", ""),
+        file=data.get("file", ""),
         blockers={
             blocker_id: Sealed(
                 right=fields["right"],
