@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts.starter_databases import lockers
+from scripts.starter_databases import (
+    charging,
+    concerts,
+    greenhouses,
+    library,
+    lockers,
+    vets,
+)
 from scripts.starter_databases.draw import Draw
 
 if TYPE_CHECKING:
@@ -37,6 +44,19 @@ RECIPES: dict[str, Recipe] = {  # by task id
     "lockers_late": Recipe(
         file_name="lockers.sqlite", schema=lockers.SCHEMA, fill=lockers.fill, seed=4104
     ),
+    "vet_boosters": Recipe(file_name="vets.sqlite", schema=vets.SCHEMA, fill=vets.fill, seed=4202),
+    "concert_no_shows": Recipe(
+        file_name="concerts.sqlite", schema=concerts.SCHEMA, fill=concerts.fill, seed=4301
+    ),
+    "greenhouse_cold_nights": Recipe(
+        file_name="greenhouses.sqlite", schema=greenhouses.SCHEMA, fill=greenhouses.fill, seed=4401
+    ),
+    "library_overdue": Recipe(
+        file_name="library.sqlite", schema=library.SCHEMA, fill=library.fill, seed=4501
+    ),
+    "charging_idle": Recipe(
+        file_name="charging.sqlite", schema=charging.SCHEMA, fill=charging.fill, seed=4601
+    ),
 }
 
 
@@ -54,13 +74,14 @@ def content_digest(path: Path) -> str:
     """SHA-256 over the schema and every row of the database, as 64 hex digits."""
     digest = hashlib.sha256()
     with closing(sqlite3.connect(path)) as connection:
-        tables = connection.execute(
-            "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+        entries = connection.execute(
+            "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
         ).fetchall()
-        for name, sql in tables:
+        for kind, name, sql in entries:
             digest.update(f"{sql}\n".encode())
-            for row in connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid'):
-                digest.update(f"{row!r}\n".encode())
+            if kind == "table":
+                for row in connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid'):
+                    digest.update(f"{row!r}\n".encode())
     return digest.hexdigest()
 
 

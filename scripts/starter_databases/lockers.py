@@ -33,14 +33,36 @@ CREATE TABLE drop_offs (
 CREATE TABLE pickups (
     pickup_id INTEGER PRIMARY KEY, drop_id INTEGER NOT NULL REFERENCES drop_offs,
     collected_at TEXT NOT NULL, method TEXT NOT NULL);
+CREATE INDEX drop_offs_by_site ON drop_offs (site_id);
 """
 
 _DEPOTS = [
     ("Aldham", "North"), ("Brackwater", "North"), ("Corley", "Coast"), ("Dunmere", "Coast"),
     ("Eastwick", "Valley"), ("Fenbridge", "Valley"), ("Garrow", "City"), ("Hollin", "City"),
 ]  # fmt: skip
-_PLACES = ["Market Square", "Station", "Mill Lane", "Library", "Harbour", "Old Dairy", "School Road"]
-_FIRST = ["Ana", "Bela", "Cem", "Dora", "Emil", "Fay", "Goran", "Hana", "Ivo", "Jale", "Karl", "Lin"]
+_PLACES = [
+    "Market Square",
+    "Station",
+    "Mill Lane",
+    "Library",
+    "Harbour",
+    "Old Dairy",
+    "School Road",
+]
+_FIRST = [
+    "Ana",
+    "Bela",
+    "Cem",
+    "Dora",
+    "Emil",
+    "Fay",
+    "Goran",
+    "Hana",
+    "Ivo",
+    "Jale",
+    "Karl",
+    "Lin",
+]
 _LAST = ["Abel", "Brand", "Costa", "Dietz", "Evans", "Fuchs", "Gruber", "Horvat", "Iversen", "Jung"]
 _SHOPS = ["Paper Kite", "Bluebell Tea", "Nordic Knit", "Cycle Barn", "Lumen Books", "Petit Pot",
           "Green Thumb", "Atelier Nine", "Sound Shed", "Oak & Iron", "Daily Bean", "Little Fox"]  # fmt: skip
