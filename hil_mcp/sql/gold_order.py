@@ -158,7 +158,7 @@ def _terms(query: str, tokens: Sequence[Token], end: int) -> tuple[str, ...]:
         if token.text == ",":
             terms.append(query[start:stop])
             start = token.end
-        elif token.text not in _DIRECTIONS:
+        elif token.text not in _DIRECTIONS or stop <= start:  # `ORDER BY last` is a column
             stop = token.end
     terms.append(query[start:stop])
     return tuple(term.strip() for term in terms)
