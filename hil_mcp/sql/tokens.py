@@ -29,6 +29,10 @@ class Token:
     is_word: bool
     depth: int
     """Parentheses around it; a parenthesis itself has the depth outside it."""
+    start: int
+    """Index of its first character in the text."""
+    end: int
+    """Index behind its last character."""
 
 
 def tokens_of(sql: str) -> list[Token]:
@@ -42,7 +46,15 @@ def tokens_of(sql: str) -> list[Token]:
         if text == ")":
             depth -= 1
         word = kind == "word"
-        tokens.append(Token(text=text.upper() if word else text, is_word=word, depth=depth))
+        tokens.append(
+            Token(
+                text=text.upper() if word else text,
+                is_word=word,
+                depth=depth,
+                start=match.start(),
+                end=match.end(),
+            )
+        )
         if text == "(":
             depth += 1
     return tokens
