@@ -40,6 +40,17 @@ class ArtefactFolder:
         """Where the file with this digest lies, whether or not it is there."""
         return self.root / sha256[:2] / sha256
 
+    def digests(self) -> set[str]:
+        """Of all files that are here."""
+        return {path.name for path in self.root.glob("??/*")}
+
+    def remove(self, sha256: str) -> int:
+        """Delete a file; its size in bytes."""
+        path = self.path_of(sha256)
+        size = path.stat().st_size
+        path.unlink()
+        return size
+
     def add(self, content: Path | bytes) -> StoredFile:
         """Copy a file, a folder as one tar, or bytes in; what is there already stays."""
         with self.new_file() as (out, temporary):

@@ -8,6 +8,7 @@ TaskStoreError
 ├── ArtefactMismatchError   a fetched file has another size or digest than published
 ├── MissingExtraError       a form that needs a package which is not installed
 ├── FetchError              a file could not be fetched
+├── ExportError             a task folder could not be written
 └── CatalogueError          the catalogue itself cannot be opened or is from a newer version
 """
 
@@ -79,3 +80,7 @@ class FetchError(TaskStoreError):
         super().__init__(f"{address}: {reason}")
         self.address = address
         self.reason = reason
+
+
+class ExportError(TaskStoreError):
+    """A task folder could not be written: names it and the way out."""

@@ -12,15 +12,25 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING
 
 from task_store.artefact_folder import ArtefactFolder, StoredFile
-from task_store.document import dump_task, load_task
+from task_store.catalogue_rows import (
+    AddOutcome,
+    collision_text,
+    forget_old_versions,
+    record_file,
+    refuse_collision,
+    select,
+    write_task,
+)
+from task_store.document import load_task
 from task_store.errors import (
     ArtefactMismatchError,
     CatalogueError,
+    InvalidTaskError,
     MissingArtefactError,
     TaskCollisionError,
     UnknownTaskError,
@@ -31,17 +41,13 @@ from task_store.schema import MIGRATIONS
 from task_store.starter_pack import StarterPack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
 
     from sqlite_utils import Database
 
 _LOCK_TIMEOUT_S = 30.0
-_VERSIONS_OF = "SELECT * FROM tasks WHERE task_id = ?"
-_ARTEFACTS_OF = "SELECT * FROM artefacts WHERE task_id = ? AND digest = ? ORDER BY position"
 _ARTEFACT_COLUMNS = "role, name, source, sha256, size_bytes, image, stored_sha256"
-
-AddOutcome = Literal["added", "new version", "updated", "unchanged"]
 
 
 def utc_now() -> datetime:
@@ -60,6 +66,16 @@ class TaskSummary:
     source: str
     missing: tuple[str, ...]
     """Names of the files that have still to be fetched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneReport:
+    """What `prune` took away."""
+
+    versions: int
+    """Versions of tasks that were forgotten."""
+    files: int
+    freed_bytes: int
 
 
 class TaskStore:
@@ -147,11 +163,13 @@ class TaskStore:
         """
         shipped = self._starter.get(task.task_id)
         if shipped is not None and shipped.digest != task.digest:
-            raise TaskCollisionError(_collision(task.task_id, task.task_id, shipped.source))
-        artefacts = [self._take_in(a, (files or {}).get(a.name)) for a in task.artefacts]
+            raise TaskCollisionError(collision_text(task.task_id, task.task_id, shipped.source))
+        _check_names(task)
+        # The files come in under the lock, so that `prune` never sees one that no row names yet.
         with self._writing() as db:
-            _refuse_collision(db, task)
-            return _write_task(db, task, artefacts, self._now())
+            refuse_collision(db, task)
+            artefacts = [self._take_in(a, (files or {}).get(a.name)) for a in task.artefacts]
+            return write_task(db, task, artefacts, self._now())
 
     def artefact_path(self, artefact: Artefact, *, task_id: str = "ID") -> Path:
         """The file of an artefact, to be read and never changed.
@@ -174,27 +192,43 @@ class TaskStore:
             f'{artefact.name} is not on this machine: fetch it with "hil-mcp tasks fetch {task_id}"'
         )
 
-    def record_artefact(self, task: Task, artefact: Artefact, stored: StoredFile) -> None:
-        """Note that an artefact's file is in the store now.
+    def adopt(self, task: Task, artefact: Artefact, file: Path, stored: StoredFile) -> None:
+        """Move a fetched file into the store and note that the artefact is here.
 
         Args:
             task: The task whose artefact it is, in the version meant.
             artefact: One of `task.artefacts`.
-            stored: What `files` holds.
+            file: A finished file under the home folder; it is gone afterwards.
+            stored: Its measure, which has been compared with what is published.
         """
         with self._writing() as db:
-            db.execute(
-                "UPDATE artefacts SET stored_sha256 = ?, size_bytes = ? "
-                "WHERE task_id = ? AND digest = ? AND role = ? AND name = ?",
-                (
-                    stored.sha256,
-                    stored.size_bytes,
-                    task.task_id,
-                    task.digest,
-                    artefact.role,
-                    artefact.name,
-                ),
-            )
+            self.files.adopt(file, stored.sha256)
+            record_file(db, (task.task_id, task.digest), artefact, stored)
+
+    def remove(self, task_id: TaskId) -> None:
+        """Take a task out of the catalogue in all its versions; `prune` then frees its files."""
+        with self._writing() as db:
+            for table in ("tasks", "aliases", "artefacts"):
+                db.execute(f"DELETE FROM {table} WHERE task_id = ?", (task_id,))  # noqa: S608
+
+    def prune(self, *, old_versions: bool = False) -> PruneReport:
+        """Delete the files that no task names.
+
+        Args:
+            old_versions: Also forget the versions that are not current. Logs of them can then be
+                scored and no longer graded.
+        """
+        if not self.catalogue_path.exists():
+            return PruneReport(versions=0, files=0, freed_bytes=0)
+        shipped = {a.stored_sha256 for task in self._starter.tasks() for a in task.artefacts}
+        with self._writing() as db:
+            versions = forget_old_versions(db) if old_versions else 0
+            named = {
+                row["stored_sha256"]
+                for row in select(db, "SELECT DISTINCT stored_sha256 FROM artefacts", ())
+            }
+            sizes = [self.files.remove(sha256) for sha256 in self.files.digests() - named - shipped]
+        return PruneReport(versions=versions, files=len(sizes), freed_bytes=sum(sizes))
 
     def _take_in(self, artefact: Artefact, content: Path | bytes | None) -> Artefact:
         if content is None:
@@ -330,96 +364,10 @@ def check_published(artefact: Artefact, stored: StoredFile) -> None:
             )
 
 
-def _collision(task_id: str, taken: str, source: str) -> str:
-    return (
-        f"{task_id}: the id {taken!r} belongs to a task from another source ({source}): "
-        "import it under another name with --as PREFIX"
-    )
-
-
-def _rows(db: Database, sql: str, values: tuple[object, ...]) -> list[dict[str, Any]]:
-    return [cast("dict[str, Any]", row) for row in db.query(sql, values)]
-
-
-def _refuse_collision(db: Database, task: Task) -> None:
-    for row in _rows(
-        db,
-        "SELECT source FROM tasks WHERE task_id = ? AND is_current AND source <> ? "
-        "AND NOT EXISTS (SELECT 1 FROM tasks WHERE task_id = ? AND digest = ?)",
-        (task.task_id, task.source, task.task_id, task.digest),
-    ):
-        raise TaskCollisionError(_collision(task.task_id, task.task_id, str(row["source"])))
-    for name in (task.task_id, *task.aliases):
-        for row in _rows(
-            db,
-            "SELECT t.source FROM tasks t WHERE t.is_current AND t.task_id <> ?1 AND t.task_id IN "
-            "(SELECT ?2 UNION SELECT task_id FROM aliases WHERE alias = ?2)",
-            (task.task_id, name),
-        ):
-            raise TaskCollisionError(_collision(task.task_id, name, str(row["source"])))
-
-
-def _write_task(
-    db: Database, task: Task, artefacts: Sequence[Artefact], now: datetime
-) -> AddOutcome:
-    key = (task.task_id, task.digest)
-    versions = {row["digest"]: row for row in _rows(db, _VERSIONS_OF, (task.task_id,))}
-    before = versions.get(task.digest)
-    if before is not None and before["source"] != task.source:
-        # The same task by another way: its files are welcome, its origin stays.
-        changed = _keep_files(db, key, artefacts)
-        return "updated" if changed else "unchanged"
-    document = dump_task(task)
-    fields = {"kind": str(task.kind), "source": task.source, "n_blockers": len(task.registry)}
-    db.execute("UPDATE tasks SET is_current = 0 WHERE task_id = ?", (task.task_id,))
-    db.table("tasks").upsert(
-        {
-            "task_id": task.task_id,
-            "digest": task.digest,
-            "is_current": 1,
-            **fields,
-            "document": document,
-            "imported_at": now.isoformat() if before is None else before["imported_at"],
-        },
-        pk=("task_id", "digest"),
-    )
-    db.execute("DELETE FROM aliases WHERE task_id = ?", (task.task_id,))
-    others = [alias for alias in dict.fromkeys(task.aliases) if alias != task.task_id]
-    db.table("aliases").insert_all({"alias": a, "task_id": task.task_id} for a in others)
-    changed = _write_artefacts(db, key, artefacts)
-    if before is None:
-        return "new version" if versions else "added"
-    same = before["document"] == document and before["is_current"] and not changed
-    return "unchanged" if same else "updated"
-
-
-def _write_artefacts(db: Database, key: tuple[str, str], artefacts: Sequence[Artefact]) -> bool:
-    """Bring a version's artefacts up to date, keep what was fetched; says if anything changed."""
-    before = _rows(db, _ARTEFACTS_OF, key)
-    fetched = {(row["role"], row["name"]): row for row in before if row["stored_sha256"]}
-    rows: list[dict[str, object]] = []
-    for position, artefact in enumerate(artefacts):
-        row: dict[str, object] = {"task_id": key[0], "digest": key[1], "position": position}
-        row |= asdict(artefact)
-        kept = fetched.get((artefact.role, artefact.name))
-        if artefact.is_missing and kept and artefact.sha256 in (None, kept["stored_sha256"]):
-            row |= {"stored_sha256": kept["stored_sha256"], "size_bytes": kept["size_bytes"]}
-        rows.append(row)
-    if rows == before:
-        return False
-    db.execute("DELETE FROM artefacts WHERE task_id = ? AND digest = ?", key)
-    db.table("artefacts").insert_all(rows)
-    return True
-
-
-def _keep_files(db: Database, key: tuple[str, str], artefacts: Sequence[Artefact]) -> bool:
-    """Record the files that came with the same task from another source; says if any was new."""
-    changed = 0
-    for artefact in artefacts:
-        changed += db.execute(
-            "UPDATE artefacts SET stored_sha256 = ?1, size_bytes = ?2 WHERE task_id = ?3 "
-            "AND digest = ?4 AND role = ?5 AND name = ?6 AND ?1 NOT NULL "
-            "AND stored_sha256 IS NOT ?1",
-            (artefact.stored_sha256, artefact.size_bytes, *key, artefact.role, artefact.name),
-        ).rowcount
-    return changed > 0
+def _check_names(task: Task) -> None:
+    names = [artefact.name for artefact in task.artefacts]
+    for name in names:
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise InvalidTaskError(task.task_id, "artefacts", f"{name!r} is no file name")
+        if names.count(name) > 1:
+            raise InvalidTaskError(task.task_id, "artefacts", f"{name!r} is named twice")

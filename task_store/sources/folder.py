@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from task_store.addresses import scheme_of
 from task_store.errors import InvalidTaskError
 from task_store.fields import Fields, read_text, read_toml
 from task_store.records import (
@@ -67,7 +68,7 @@ def read_task_folder(folder: Path, *, source: str = "folder") -> ImportedTask:
     task_id = task_id_of(top, "id")
     kind = _choice(top, "kind", {str(kind): kind for kind in TaskKind})
     files: dict[str, Path | bytes] = {}
-    elsewhere = tuple(_fetched_artefact(fields) for fields in top.tables("fetch"))
+    elsewhere = tuple(_fetched_artefact(fields, folder) for fields in top.tables("fetch"))
     environment: SqlEnvironment | RepositoryEnvironment
     gold: SqlGold | RepositoryGold
     if kind is TaskKind.SQL:
@@ -224,17 +225,18 @@ def _local(file: Path, role: ArtefactRole, files: dict[str, Path | bytes]) -> Ar
     return Artefact(role=role, name=file.name)
 
 
-def _fetched_artefact(fields: Fields) -> Artefact:
+def _fetched_artefact(fields: Fields, folder: Path) -> Artefact:
+    source = fields.optional_text("source")
+    if source is not None and not scheme_of(source):
+        source = str((folder / source).absolute())
     artefact = Artefact(
         role=_choice(fields, "role", _ROLES),
         name=fields.text("name"),
-        source=fields.optional_text("source"),
+        source=source,
         sha256=fields.optional_text("sha256"),
         size_bytes=fields.integer("size_bytes"),
         image=fields.optional_text("image"),
     )
-    if "/" in artefact.name:
-        fields.fail("name", "holds a folder, a file name is expected")
     fields.refuse_unknown()
     return artefact
 

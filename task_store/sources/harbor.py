@@ -7,9 +7,9 @@ sidecars and `artifacts_manifest.json`, which is stale (protocol.md, section 1a)
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from task_store.addresses import file_name_of
 from task_store.errors import InvalidTaskError
 from task_store.fields import Fields, read_json, read_json_object, read_text
 from task_store.natural_order import natural_key
@@ -132,13 +132,11 @@ def _sql_environment(
     bucket = archive.text("hf_bucket")
     database = Artefact(
         role="database",
-        name=PurePosixPath(archive.text("db_artifact_path")).name,
+        name=file_name_of(archive.text("db_artifact_path")),
         source=_bucket_address(bucket, archive.text("db_artifact_path")),
     )
     descriptions = tuple(
-        Artefact(
-            role="description", name=PurePosixPath(path).name, source=_bucket_address(bucket, path)
-        )
+        Artefact(role="description", name=file_name_of(path), source=_bucket_address(bucket, path))
         for path in archive.texts("desc_artifact_paths")
     )
     for artefact, local in (
@@ -186,7 +184,7 @@ def _image(archive: Fields, metadata: Fields) -> Artefact:
     path = archive.text("artifact_path")
     return Artefact(
         role="image",
-        name=PurePosixPath(path).name,
+        name=file_name_of(path),
         source=_bucket_address(archive.text("hf_bucket"), path),
         sha256=archive.optional_text("artifact_sha256"),
         size_bytes=archive.integer("artifact_bytes"),

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, cast
-from urllib.parse import urlsplit
 
+from task_store.addresses import file_name_of, scheme_of
 from task_store.errors import InvalidTaskError
 from task_store.fields import Fields, kind_of
 from task_store.records import (
@@ -35,6 +34,7 @@ from task_store.sources.released_values import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 SOURCE = "huggingface"
 ROW_SUFFIXES = (".jsonl", ".parquet")
@@ -132,9 +132,8 @@ def _linked(
     link: str, role: ArtefactRole, folder: Path, files: dict[str, Path | bytes]
 ) -> Artefact:
     """The artefact behind a link; a local file comes along at once."""
-    parts = urlsplit(link)
-    if parts.scheme:
-        return Artefact(role=role, name=PurePosixPath(parts.path).name, source=link)
+    if scheme_of(link):
+        return Artefact(role=role, name=file_name_of(link), source=link)
     local = (folder / link).absolute()
     if local.is_file():
         files[local.name] = local

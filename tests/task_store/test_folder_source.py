@@ -158,7 +158,6 @@ def test_all_folders_below_a_folder_are_found(tmp_path: Path) -> None:
         ("statement =", "statement ==", "is not TOML"),
         ("[[blockers]]", "[blockers]", "is not TOML"),
         ("[gold]", '[[fetch]]\nrole = "x"\nname = "n"\n[gold]', "fetch[0].role: 'x' is none of"),
-        ("[gold]", '[[fetch]]\nrole = "image"\nname = "a/b"\n[gold]', "fetch[0].name: holds a fo"),
         ("[gold]", "[[fetch]]\nsize_bytes = -1\n[gold]", "fetch[0].role: is missing"),
         ("[gold]", "fetch = 1\n[gold]", "sql.fetch: is not a known key here"),
     ],

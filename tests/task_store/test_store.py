@@ -14,15 +14,15 @@ import pytest
 from task_store import (
     ArtefactMismatchError,
     CatalogueError,
+    InvalidTaskError,
     MissingArtefactError,
     SqlEnvironment,
-    Task,
     TaskCollisionError,
     TaskId,
     TaskStore,
     UnknownTaskError,
 )
-from task_store.artefact_folder import StoredFile
+from task_store.artefact_folder import StoredFile, measure
 from task_store.sources.candidate import ImportedTask
 from task_store.sources.folder import read_task_folder
 from task_store.starter_pack import StarterPack
@@ -42,12 +42,6 @@ def sql_task(tmp_path: Path) -> ImportedTask:
 def dump(store: TaskStore) -> list[str]:
     with closing(sqlite3.connect(store.catalogue_path)) as db:
         return list(db.iterdump())
-
-
-def without_stored(task: Task) -> Task:
-    assert isinstance(task.environment, SqlEnvironment)
-    missing = replace(task.environment.database, stored_sha256=None, size_bytes=None)
-    return replace(task, environment=replace(task.environment, database=missing))
 
 
 def test_a_task_comes_back_as_it_went_in(store: TaskStore, sql_task: ImportedTask) -> None:
@@ -153,8 +147,9 @@ def test_a_fetched_file_stays_through_the_next_import(
 ) -> None:
     store.add(sql_task.task)
     task = store.get("lockers_late")
-    stored = store.files.add(b"a database")
-    store.record_artefact(task, task.artefacts[0], stored)
+    fetched = store.catalogue_path.with_name("fetched")
+    fetched.write_bytes(b"a database")
+    store.adopt(task, task.artefacts[0], fetched, measure(fetched))
 
     assert store.add(sql_task.task) == "unchanged"
 
@@ -296,6 +291,51 @@ def test_reading_one_task_does_without_sqlite_utils(
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
 
     assert shown.stdout.decode().strip() == "[]"
+
+
+def test_pruning_keeps_what_a_version_names(store: TaskStore, sql_task: ImportedTask) -> None:
+    store.add(sql_task.task, sql_task.files)
+    store.add(
+        replace(sql_task.task, statement="Else?"), {**sql_task.files, "lockers.sqlite": b"new"}
+    )
+    store.files.add(b"nobody's")
+
+    first = store.prune()
+    old = store.prune(old_versions=True)
+
+    assert (first.versions, first.files, first.freed_bytes) == (0, 1, len(b"nobody's"))
+    assert (old.versions, old.files) == (1, 1)
+    assert store.list()[0].missing == ()
+    assert store.versions(TaskId("lockers_late")) == [store.get("lockers_late").digest]
+
+
+def test_a_removed_task_leaves_nothing(store: TaskStore, sql_task: ImportedTask) -> None:
+    store.add(replace(sql_task.task, aliases=("late",)), sql_task.files)
+
+    store.remove(TaskId("lockers_late"))
+    store.prune()
+
+    assert store.list() == []
+    assert store.files.digests() == set()
+    with pytest.raises(UnknownTaskError):
+        store.get("late")
+
+
+def test_pruning_before_any_import_makes_nothing(store: TaskStore) -> None:
+    assert store.prune().files == 0
+    assert not store.catalogue_path.parent.exists()
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "", "locker.csv"])
+def test_a_file_name_that_leads_elsewhere_is_refused(
+    store: TaskStore, sql_task: ImportedTask, name: str
+) -> None:
+    assert isinstance(sql_task.task.environment, SqlEnvironment)
+    database = replace(sql_task.task.environment.database, name=name)
+    environment = replace(sql_task.task.environment, database=database)
+
+    with pytest.raises(InvalidTaskError, match="lockers_late: artefacts: "):
+        store.add(replace(sql_task.task, environment=environment))
 
 
 def test_adding_a_file_twice_keeps_one_copy(store: TaskStore) -> None:
