@@ -14,6 +14,9 @@ import pytest
 from clients.claude_code import CLAUDE_CODE
 from clients.client import Client, HttpServer, StdioServer
 from clients.codex import CODEX
+from clients.gemini import GEMINI
+from clients.opencode import OPENCODE
+from clients.qwen_code import QWEN_CODE
 from clients.transcript import FailureKind
 from tests.support import asking_server
 from tests.support.agents import agent_home, run_agent
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.agents
 
-AGENTS = [pytest.param(client, id=client.name) for client in (CLAUDE_CODE, CODEX)]
+REAL_AGENTS = (CLAUDE_CODE, CODEX, GEMINI, OPENCODE, QWEN_CODE)
+AGENTS = [pytest.param(client, id=client.name) for client in REAL_AGENTS]
 _SERVER = str(Path(asking_server.__file__))
 
 ASKS_TWICE = play(
@@ -64,12 +68,13 @@ def test_an_agent_asks_over_stdio_and_its_transcript_agrees_with_the_server(
 
     assert _asked(log) == ["Which year?", "Which “region”?\u2028EMEA?"]
     transcript = run.transcript
-    assert (transcript.ask_calls, transcript.tool_calls, transcript.turns) == (2, 2, 3)
+    assert (transcript.ask_calls, transcript.tool_calls) == (2, 2)
     assert (transcript.input_tokens, transcript.output_tokens) == (300, 60)
     assert (transcript.final_text, transcript.failure) == ("All done.", None)
     assert (transcript.denied, transcript.unread_lines) == (0, 0)
-    assert transcript.model == f"{client.name}-scripted"
-    assert transcript.version is not None
+    # What an agent does not tell is None.
+    assert transcript.turns in (3, None)
+    assert transcript.model in (f"{client.name}-scripted", None)
     assert transcript.offered in (True, None)
     assert all(request.offers("ask_human") for request in model.requests)
     assert all(ANSWER in result for result in model.requests[-1].results)
@@ -111,7 +116,8 @@ def test_parallel_questions_all_reach_the_server(client: Client, tmp_path: Path)
     assert run.transcript.ask_calls == 4
 
 
-@pytest.mark.parametrize("client", AGENTS)
+# opencode says nothing at all: only the server's own log can tell.
+@pytest.mark.parametrize("client", [each for each in AGENTS if each.id != "opencode"])
 def test_a_server_that_cannot_start_is_seen_in_the_transcript(
     client: Client, tmp_path: Path
 ) -> None:
