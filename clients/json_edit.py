@@ -29,6 +29,17 @@ def has_member(text: str, path: Sequence[str]) -> bool:
     return _member(text, path) is not None
 
 
+def is_empty_object(text: str, path: Sequence[str]) -> bool:
+    """Whether an object with nothing in it, not even a comment, stands at that path.
+
+    Raises:
+        JsonSyntaxError: The text is no JSON.
+    """
+    found = _member(text, path)
+    value = found[1].value if found else None
+    return value is not None and not text[value.start : value.end].strip("{} \t\r\n")
+
+
 def set_member(text: str, path: Sequence[str], value: Mapping[str, object]) -> str:
     """Put a member in, or replace the value of the one that is there.
 
@@ -75,6 +86,8 @@ def remove_member(text: str, path: Sequence[str]) -> str:
     line_start = _LINE_START.search(text[: member.start])
     start = line_start.start() if line_start else member.start
     if member.comma is not None and line_start is None:
+        if index == len(members) - 1 and index > 0:
+            return text[:start].rstrip(" \t") + text[member.end :]
         return text[:start] + text[member.end :].lstrip(" \t")
     if member.comma is not None or index == 0:
         return _without(text, parent, start, member.end)
