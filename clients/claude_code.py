@@ -11,10 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, Field
-
 from clients.client import (
-    ASK_TOOL,
     CALL_LIMIT_S,
     SERVER_NAME,
     STARTUP_LIMIT_S,
@@ -28,10 +25,12 @@ from clients.client import (
     Server,
     StdioServer,
 )
-from clients.transcript import Failure, FailureKind, Transcript, failure_of, read_events
+from clients.stream_json import read_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+
+    from clients.transcript import Transcript
 
 _PREFIX = f"mcp__{SERVER_NAME}__"
 _OWN_TOOLS = ("Bash", "Read", "Edit", "Write", "Glob", "Grep")
@@ -70,57 +69,6 @@ class _Registration:
         return tuple(steps)
 
 
-class _ServerState(BaseModel):
-    name: str
-    status: str
-
-
-class _Block(BaseModel):
-    type: str
-    name: str = ""
-    content: str | list[dict[str, object]] | None = None
-    is_error: bool | None = None
-
-
-class _Message(BaseModel):
-    id: str | None = None
-    content: str | list[_Block] = []
-
-    def blocks(self) -> list[_Block]:
-        return self.content if isinstance(self.content, list) else []
-
-
-class _Usage(BaseModel):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    cache_read_input_tokens: int = 0
-
-
-class _Denial(BaseModel):
-    tool_name: str
-
-
-class _Event(BaseModel):
-    type: str
-    subtype: str | None = None
-    message: _Message | None = None
-    # system/init
-    tools: list[str] = []
-    mcp_servers: list[_ServerState] = []
-    model: str | None = None
-    version: str | None = Field(default=None, alias="claude_code_version")
-    # result
-    is_error: bool = False
-    api_error_status: int | None = None
-    result: str | None = None
-    errors: list[str] = []
-    stop_reason: str | None = None
-    total_cost_usd: float | None = None
-    usage: _Usage | None = None
-    permission_denials: list[_Denial] = []
-
-
 class _Headless:
     program: Literal["claude"] = "claude"
 
@@ -146,28 +94,7 @@ class _Headless:
         )
 
     def read(self, finished: Finished) -> Transcript:
-        events, unread = read_events(finished.stdout, _Event)
-        init = next((event for event in events if event.subtype == "init"), None)
-        result = next((event for event in reversed(events) if event.type == "result"), None)
-        calls = [block.name for block in _blocks(events) if block.type == "tool_use"]
-        answers = {e.message.id for e in events if e.type == "assistant" and e.message}
-        usage = result.usage if result else None
-        cached = usage.cache_creation_input_tokens + usage.cache_read_input_tokens if usage else 0
-        return Transcript(
-            ask_calls=calls.count(_PREFIX + ASK_TOOL),
-            tool_calls=len(calls),
-            turns=len(answers) if events else None,
-            input_tokens=usage.input_tokens + cached if usage else None,
-            output_tokens=usage.output_tokens if usage else None,
-            cost_usd=result.total_cost_usd if result else None,
-            model=init.model if init else None,
-            version=init.version if init else None,
-            final_text=(result.result or "") if result else "",
-            offered=_offered(init) if init else None,
-            denied=_denied(events, result),
-            unread_lines=unread,
-            failure=_failure(finished, result),
-        )
+        return read_stream(finished)
 
 
 def _environment(job: Job) -> dict[str, str]:
@@ -189,48 +116,6 @@ def _environment(job: Job) -> dict[str, str]:
     if job.model.key is not None:
         environment["ANTHROPIC_API_KEY"] = job.model.key
     return environment
-
-
-def _blocks(events: Sequence[_Event]) -> list[_Block]:
-    return [block for event in events if event.message for block in event.message.blocks()]
-
-
-def _offered(init: _Event) -> bool:
-    states = {server.name: server.status for server in init.mcp_servers}
-    return states.get(SERVER_NAME) == "connected" and _PREFIX + ASK_TOOL in init.tools
-
-
-def _denied(events: Sequence[_Event], result: _Event | None) -> int:
-    denials = result.permission_denials if result else []
-    lost = [
-        block
-        for block in _blocks(events)
-        if block.type == "tool_result"
-        and block.is_error
-        and any(word in str(block.content) for word in _LOST)
-    ]
-    return sum(denial.tool_name.startswith(_PREFIX) for denial in denials) + len(lost)
-
-
-def _failure(finished: Finished, result: _Event | None) -> Failure | None:
-    if result is None:
-        if finished.exit_status == 0:
-            return Failure(kind=FailureKind.OTHER, message="it ended without a result")
-        return failure_of(finished.stderr.strip() or f"exit status {finished.exit_status}")
-    message = "; ".join(result.errors) or result.result or result.subtype or ""
-    if result.api_error_status is not None:
-        return Failure(kind=FailureKind.ENDPOINT, message=message)
-    kinds = {
-        "error_max_turns": FailureKind.TURN_LIMIT,
-        "error_max_budget_usd": FailureKind.COST_LIMIT,
-    }
-    if result.subtype in kinds:
-        return Failure(kind=kinds[result.subtype], message=message)
-    if result.stop_reason == "refusal":
-        return Failure(kind=FailureKind.REFUSED, message=message)
-    if result.is_error or finished.exit_status != 0:
-        return failure_of(message)
-    return None
 
 
 CLAUDE_CODE = Client(

@@ -14,6 +14,9 @@ import pytest
 from clients.claude_code import CLAUDE_CODE
 from clients.client import Client, HttpServer, StdioServer
 from clients.codex import CODEX
+from clients.gemini import GEMINI
+from clients.opencode import OPENCODE
+from clients.qwen_code import QWEN_CODE
 from clients.transcript import FailureKind
 from tests.support import asking_server
 from tests.support.agents import agent_home, run_agent
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.agents
 
-AGENTS = [pytest.param(client, id=client.name) for client in (CLAUDE_CODE, CODEX)]
+REAL_AGENTS = (CLAUDE_CODE, CODEX, GEMINI, OPENCODE, QWEN_CODE)
+AGENTS = [pytest.param(client, id=client.name) for client in REAL_AGENTS]
 _SERVER = str(Path(asking_server.__file__))
 
 ASKS_TWICE = play(
@@ -54,42 +58,43 @@ def _asked(log: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("client", AGENTS)
-def test_an_agent_asks_over_stdio_and_its_transcript_agrees_with_the_server(
+async def test_an_agent_asks_over_stdio_and_its_transcript_agrees_with_the_server(
     client: Client, tmp_path: Path
 ) -> None:
     log = tmp_path / "asked"
 
     with agent_home() as home, model_endpoint(ASKS_TWICE) as model:
-        run = run_agent(client, server=_stdio(log), endpoint=model.url, home=home)
+        run = await run_agent(client, server=_stdio(log), endpoint=model.url, home=home)
 
     assert _asked(log) == ["Which year?", "Which “region”?\u2028EMEA?"]
     transcript = run.transcript
-    assert (transcript.ask_calls, transcript.tool_calls, transcript.turns) == (2, 2, 3)
+    assert (transcript.ask_calls, transcript.tool_calls) == (2, 2)
     assert (transcript.input_tokens, transcript.output_tokens) == (300, 60)
     assert (transcript.final_text, transcript.failure) == ("All done.", None)
     assert (transcript.denied, transcript.unread_lines) == (0, 0)
-    assert transcript.model == f"{client.name}-scripted"
-    assert transcript.version is not None
+    # What an agent does not tell is None.
+    assert transcript.turns in (3, None)
+    assert transcript.model in (f"{client.name}-scripted", None)
     assert transcript.offered in (True, None)
     assert all(request.offers("ask_human") for request in model.requests)
     assert all(ANSWER in result for result in model.requests[-1].results)
 
 
 @pytest.mark.parametrize("client", AGENTS)
-def test_an_agent_asks_over_http(client: Client, tmp_path: Path) -> None:
+async def test_an_agent_asks_over_http(client: Client, tmp_path: Path) -> None:
     log = tmp_path / "asked"
 
     with agent_home() as home, model_endpoint(ASKS_TWICE) as model, _http(log) as server:
-        run = run_agent(client, server=server, endpoint=model.url, home=home)
+        run = await run_agent(client, server=server, endpoint=model.url, home=home)
 
     assert len(_asked(log)) == run.transcript.ask_calls == 2
     assert model.requests[0].offers("ask_human")
 
 
 @pytest.mark.parametrize("client", AGENTS)
-def test_the_only_way_to_get_help_is_ask_human(client: Client, tmp_path: Path) -> None:
+async def test_the_only_way_to_get_help_is_ask_human(client: Client, tmp_path: Path) -> None:
     with agent_home() as home, model_endpoint(play()) as model:
-        run_agent(client, server=_stdio(tmp_path / "asked"), endpoint=model.url, home=home)
+        await run_agent(client, server=_stdio(tmp_path / "asked"), endpoint=model.url, home=home)
 
     tools = set(model.requests[0].tools)
     web = {"WebSearch", "WebFetch", "web_search", "google_web_search", "web_fetch", "webfetch"}
@@ -99,26 +104,27 @@ def test_the_only_way_to_get_help_is_ask_human(client: Client, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("client", AGENTS)
-def test_parallel_questions_all_reach_the_server(client: Client, tmp_path: Path) -> None:
+async def test_parallel_questions_all_reach_the_server(client: Client, tmp_path: Path) -> None:
     log = tmp_path / "asked"
     questions = [f"Question {number}?" for number in range(4)]
     flood = play(Turn(calls=tuple(Call("ask_human", {"question": q}) for q in questions)))
 
     with agent_home() as home, model_endpoint(flood) as model:
-        run = run_agent(client, server=_stdio(log), endpoint=model.url, home=home)
+        run = await run_agent(client, server=_stdio(log), endpoint=model.url, home=home)
 
     assert sorted(_asked(log)) == questions
     assert run.transcript.ask_calls == 4
 
 
-@pytest.mark.parametrize("client", AGENTS)
-def test_a_server_that_cannot_start_is_seen_in_the_transcript(
+# opencode says nothing at all: only the server's own log can tell.
+@pytest.mark.parametrize("client", [each for each in AGENTS if each.id != "opencode"])
+async def test_a_server_that_cannot_start_is_seen_in_the_transcript(
     client: Client, tmp_path: Path
 ) -> None:
     server = StdioServer(command=sys.executable, args=("-c", "raise SystemExit(3)"))
 
     with agent_home() as home, model_endpoint(play()) as model:
-        run = run_agent(client, server=server, endpoint=model.url, home=home)
+        run = await run_agent(client, server=server, endpoint=model.url, home=home)
 
     transcript = run.transcript
     no_server = transcript.failure is not None and transcript.failure.kind is FailureKind.NO_SERVER
@@ -126,11 +132,11 @@ def test_a_server_that_cannot_start_is_seen_in_the_transcript(
 
 
 @pytest.mark.parametrize("client", AGENTS)
-def test_a_refused_key_is_a_failure_of_the_endpoint(client: Client, tmp_path: Path) -> None:
+async def test_a_refused_key_is_a_failure_of_the_endpoint(client: Client, tmp_path: Path) -> None:
     denied = play(then=Fault(status=401, message="invalid api key"))
 
     with agent_home() as home, model_endpoint(denied) as model:
-        run = run_agent(
+        run = await run_agent(
             client,
             server=_stdio(tmp_path / "asked"),
             endpoint=model.url,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import signal
 import subprocess
 import uuid
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from clients.client import Client, Finished, Job, Model, Server
+from clients.process import run_child
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -31,6 +31,7 @@ _PINS = _ROOT / "tests" / "e2e" / "agents"
 _INSTALLED = _ROOT / ".cache" / "agents"
 # Not in the temporary folder: Codex refuses to make its helpers there and says so.
 _HOMES = _ROOT / ".cache" / "agent-homes"
+_OUTPUT_LIMIT_BYTES = 10_000_000
 _MODULES = _INSTALLED / "node_modules"
 # npm runs a package's install script only where it has been told to; these two fetch nothing.
 _SCRIPTS = (
@@ -82,7 +83,7 @@ def agent_home() -> Generator[Path]:
         shutil.rmtree(home)
 
 
-def run_agent(
+async def run_agent(
     client: Client,
     *,
     server: Server,
@@ -115,24 +116,21 @@ def run_agent(
     for path, text in launch.files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    with subprocess.Popen(
-        [install_agents() / client.headless.program, *launch.arguments],
+    result = await run_child(
+        [str(install_agents() / client.headless.program), *launch.arguments],
+        env=launch.environment,
+        timeout_s=limit_s,
+        limit_bytes=_OUTPUT_LIMIT_BYTES,
+        stdin=launch.stdin.encode(),
         cwd=workspace,
-        env=dict(launch.environment),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        start_new_session=True,
-    ) as process:
-        try:
-            stdout, stderr = process.communicate(launch.stdin, timeout=limit_s)
-        finally:
-            # The group and not the program alone: some are wrappers, and all have servers.
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-    finished = Finished(exit_status=process.returncode, stdout=stdout, stderr=stderr, home=home)
+    )
+    assert result.status is not None, f"{client.title} did not end within {limit_s} s"
+    finished = Finished(
+        exit_status=result.status,
+        stdout=result.stdout.data.decode(),
+        stderr=result.stderr.data.decode(),
+        home=home,
+    )
     return AgentRun(finished=finished, transcript=client.headless.read(finished))
 
 
