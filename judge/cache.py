@@ -101,7 +101,7 @@ class CachedJudge:
                     ).fetchone(),
                 )
             return None if row is None else _verdict(json.loads(row[0]))
-        except (sqlite3.Error, OSError, ValueError, TypeError) as exc:
+        except (sqlite3.Error, OSError, ValueError, TypeError, KeyError) as exc:
             logger.warning("the judge's cache cannot be read: %s", type(exc).__name__)
             return None
 
