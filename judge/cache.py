@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
 
-from judge.lifecycle import close_judge, probe_judge
+from judge.lifecycle import close_judge, probe_judge, warm_judge
 from judge.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -82,6 +82,10 @@ class CachedJudge:
     async def probe(self) -> None:
         """Probe the judge itself: the cache is gone round."""
         await probe_judge(self._judge)
+
+    async def warm_up(self, registry: RegistryView | None = None) -> None:
+        """Load the judge's model."""
+        await warm_judge(self._judge, registry)
 
     async def aclose(self) -> None:
         """Close the judge; the file is open only while it is used."""
