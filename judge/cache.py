@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 import anyio.to_thread
 
-from judge.lifecycle import close_judge, probe_judge
+from judge.lifecycle import close_judge, probe_judge, warm_judge
 from judge.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -83,6 +83,10 @@ class CachedJudge:
         """Probe the judge itself: the cache is gone round."""
         await probe_judge(self._judge)
 
+    async def warm_up(self, registry: RegistryView | None = None) -> None:
+        """Load the judge's model."""
+        await warm_judge(self._judge, registry)
+
     async def aclose(self) -> None:
         """Close the judge; the file is open only while it is used."""
         await close_judge(self._judge)
@@ -101,7 +105,7 @@ class CachedJudge:
                     ).fetchone(),
                 )
             return None if row is None else _verdict(json.loads(row[0]))
-        except (sqlite3.Error, OSError, ValueError, TypeError) as exc:
+        except (sqlite3.Error, OSError, ValueError, TypeError, KeyError) as exc:
             logger.warning("the judge's cache cannot be read: %s", type(exc).__name__)
             return None
 

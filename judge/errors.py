@@ -1,8 +1,9 @@
 """Errors of the judge package.
 
 JudgeError                 no verdict could be had; never to be read as "no blocker"
-└── JudgeSetupError        the judge is not fit for use at all (model, key, window, address)
-    └── JudgeUsageError    no judge can be built from what was asked for (spec, policy, template)
+├── JudgeSetupError        the judge is not fit for use at all (model, key, window, address)
+│   └── JudgeUsageError    no judge can be built from what was asked for (spec, policy, template)
+└── PairsError             a file of pairs or labels cannot be read, or does not fit the tasks
 """
 
 from __future__ import annotations
@@ -32,3 +33,10 @@ class JudgeSetupError(JudgeError):
 
 class JudgeUsageError(JudgeSetupError):
     """No judge can be built: an unknown spec or policy, a template that cannot be used, no file."""
+
+
+class PairsError(JudgeError):
+    """A file of pairs or labels cannot be used; names the file, the line and the way out."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, error_class="internal")

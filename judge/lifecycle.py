@@ -56,6 +56,16 @@ class Warming(Protocol):
         ...
 
 
+async def warm_judge(judge: Judge, registry: RegistryView | None = None) -> None:
+    """Load a judge's model; a judge without one has nothing to load.
+
+    Raises:
+        JudgeSetupError: A file of the model is missing or cannot be read.
+    """
+    if isinstance(judge, Warming):
+        await judge.warm_up(registry)
+
+
 async def prepare_judge(judge: Judge, registry: RegistryView) -> None:
     """Probe a judge that has a server and load one that has a model.
 
@@ -63,8 +73,7 @@ async def prepare_judge(judge: Judge, registry: RegistryView) -> None:
         JudgeSetupError: The judge is not fit for use.
     """
     await probe_judge(judge)
-    if isinstance(judge, Warming):
-        await judge.warm_up(registry)
+    await warm_judge(judge, registry)
 
 
 async def close_judge(judge: Judge) -> None:

@@ -17,7 +17,20 @@ if TYPE_CHECKING:
 NO_MATCH = "none"
 """The answer for "no blocker" that the prompt offers."""
 # What models write instead of a JSON null; protocol.md, section 3, and the words of our prompt.
-_NO_MATCH_WORDS = frozenset({NO_MATCH, "null", "no_match", "no match", "nil", "n/a", ""})
+_NO_MATCH_WORDS = frozenset(
+    {
+        NO_MATCH,
+        "null",
+        "no_match",
+        "no-match",
+        "no match",
+        "nomatch",
+        "nil",
+        "n/a",
+        "irrelevant",
+        "",
+    }
+)
 _KEY_NAMES = ("blocker_key", "blocker")
 _REASON_NAMES = ("reason", "reasoning")
 _REASON_LIMIT = 500

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import anyio
 
 from judge.errors import JudgeError
-from judge.lifecycle import close_judge, probe_judge
+from judge.lifecycle import close_judge, probe_judge, warm_judge
 from judge.verdict import JudgeFingerprint, Verdict
 
 if TYPE_CHECKING:
@@ -89,6 +89,11 @@ class VoteJudge:
         """Probe every member."""
         for member in self._members:
             await probe_judge(member)
+
+    async def warm_up(self, registry: RegistryView | None = None) -> None:
+        """Load every member's model."""
+        for member in self._members:
+            await warm_judge(member, registry)
 
     async def aclose(self) -> None:
         """Close every member."""

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from hil_mcp.errors import ConfigError, DataError, SandboxError
-from judge.errors import JudgeError, JudgeUsageError
+from judge.errors import JudgeError, JudgeUsageError, PairsError
 from task_store.errors import TaskStoreError, UnknownTaskError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _STATUS: tuple[tuple[type[BaseException], ExitStatus], ...] = (
     (TaskStoreError, ExitStatus.DATA),
     (DataError, ExitStatus.DATA),
     (JudgeUsageError, ExitStatus.USAGE),
+    (PairsError, ExitStatus.DATA),
     (JudgeError, ExitStatus.JUDGE),
     (SandboxError, ExitStatus.PROGRAM),
 )

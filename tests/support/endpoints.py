@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 
@@ -47,8 +47,8 @@ def prompt_of(request: Request) -> str:
 
 def choices_of(request: Request) -> list[str]:
     """The answers that the request's schema allows."""
-    form = cast("dict[str, dict[str, dict[str, dict[str, dict[str, list[str]]]]]]", request)
-    return form["response_format"]["json_schema"]["schema"]["properties"]["blocker_key"]["enum"]
+    form: Any = request["response_format"]
+    return cast("list[str]", form["json_schema"]["schema"]["properties"]["blocker_key"]["enum"])
 
 
 class Endpoint:
