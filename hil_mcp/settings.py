@@ -7,6 +7,7 @@ own small record.
 from __future__ import annotations
 
 import os
+import shutil
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,6 +95,16 @@ def default_home() -> Path:
 def child_environment(extra: Mapping[str, str]) -> dict[str, str]:
     """This process's environment with `extra` laid over it, for a child process."""
     return {**os.environ, **extra}
+
+
+def search_path() -> str:
+    """Where this process looks for programs."""
+    return os.environ.get("PATH", os.defpath)
+
+
+def find_program(name: str) -> str | None:
+    """Absolute path of a program on the search path, or None."""
+    return shutil.which(name, path=search_path())
 
 
 def _read_file(path: Path) -> dict[str, object]:

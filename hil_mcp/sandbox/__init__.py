@@ -1,0 +1,1 @@
+"""Where a repository task's code runs: one contract, three ways to keep it."""

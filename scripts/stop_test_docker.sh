@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Ends the daemon that scripts/start_test_docker.sh started; its image cache stays.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cache="$PWD/.cache/docker"
+[ -f "$cache/pid" ] || exit 0
+pid=$(cat "$cache/pid")
+kill "$pid" 2>/dev/null || true
+for _ in $(seq 60); do
+  kill -0 "$pid" 2>/dev/null || break
+  sleep 0.5
+done
+rm -rf "$(readlink -f "$cache/run")" "$cache/run" "$cache/address" "$cache/pid"
