@@ -287,11 +287,13 @@ class Session:
             return await self._decided(self._judge, question, within_s=JUDGE_DEADLINE_S), True
         except anyio.get_cancelled_exc_class():
             # The agent went. Its question is asked anew, behind a shield: what was asked counts.
-            with anyio.CancelScope(shield=True):
-                return (
-                    await self._decided(self._judge, question, within_s=SHUTDOWN_GRACE_S),
-                    False,
-                )
+            return await self._decided_for_nobody(self._judge, question), False
+
+    async def _decided_for_nobody(self, judge: Judge, question: str) -> _Ruling:
+        ruling = _failed(AGENT_GONE, 1, "the agent went while the question was judged")
+        with anyio.CancelScope(shield=True):
+            ruling = await self._decided(judge, question, within_s=SHUTDOWN_GRACE_S)
+        return ruling
 
     async def _decided(self, judge: Judge, question: str, *, within_s: float) -> _Ruling:
         with anyio.move_on_after(within_s) as judging:
