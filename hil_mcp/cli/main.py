@@ -14,6 +14,7 @@ from hil_mcp.cli.demo import demo
 from hil_mcp.cli.exit_status import ExitStatus, status_of
 from hil_mcp.cli.score import score
 from hil_mcp.cli.serve import serve
+from hil_mcp.cli.tasks import app as tasks
 from hil_mcp.settings import load_settings
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def build_app() -> typer.Typer:
     app.command("demo")(demo)
     app.command("serve")(serve)
     app.command("score")(score)
+    app.add_typer(tasks, name="tasks")
     return app
 
 
