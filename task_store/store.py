@@ -14,6 +14,7 @@ import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from task_store.artefact_folder import ArtefactFolder, StoredFile
@@ -38,13 +39,14 @@ from task_store.errors import (
 from task_store.natural_order import natural_key
 from task_store.records import Artefact, Task, TaskId, TaskKind
 from task_store.schema import MIGRATIONS
-from task_store.starter_pack import StarterPack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
 
     from sqlite_utils import Database
+
+    from task_store.starter_pack import StarterPack
 
 _LOCK_TIMEOUT_S = 30.0
 _ARTEFACT_COLUMNS = "role, name, source, sha256, size_bytes, image, stored_sha256"
@@ -98,7 +100,7 @@ class TaskStore:
     ) -> None:
         self.catalogue_path = home.absolute() / "catalogue.db"
         self.files = ArtefactFolder(home.absolute() / "artefacts")
-        self._starter = StarterPack() if starter is None else starter
+        self._given_starter = starter
         self._now = now
 
     def get(self, id_or_alias: str, *, digest: str | None = None) -> Task:
@@ -229,6 +231,15 @@ class TaskStore:
             }
             sizes = [self.files.remove(sha256) for sha256 in self.files.digests() - named - shipped]
         return PruneReport(versions=versions, files=len(sizes), freed_bytes=sum(sizes))
+
+    @cached_property
+    def _starter(self) -> StarterPack:
+        if self._given_starter is not None:
+            return self._given_starter
+        # The reader of task folders is not needed for a task that was imported.
+        from task_store.starter_pack import StarterPack
+
+        return StarterPack()
 
     def _take_in(self, artefact: Artefact, content: Path | bytes | None) -> Artefact:
         if content is None:
