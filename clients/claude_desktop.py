@@ -34,13 +34,12 @@ class _Registration:
 
 
 def _folder(places: Places) -> Path:
+    home = places.home
     if places.platform == "darwin":
-        return places.home / "Library" / "Application Support" / "Claude"
+        return home / "Library" / "Application Support" / "Claude"
     if places.platform == "win32":
-        return (places.app_data or places.home / "AppData" / "Roaming") / "Claude"
-    return places.home / ".config" / "Claude"
+        return places.folder("APPDATA", home / "AppData" / "Roaming") / "Claude"
+    return places.folder("XDG_CONFIG_HOME", home / ".config") / "Claude"
 
 
-CLAUDE_DESKTOP = Client(
-    name="claude-desktop", title="Claude Desktop", registration=_Registration()
-)
+CLAUDE_DESKTOP = Client(name="claude-desktop", title="Claude Desktop", registration=_Registration())

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class _Registration:
     def target(self, scope: Scope, places: Places) -> ConfigTarget:
         if scope == "user":
-            path = places.home / ".copilot" / "mcp-config.json"
+            folder = places.folder("COPILOT_HOME", places.home / ".copilot")
+            path = folder / "mcp-config.json"
         else:
             path = places.project / ".mcp.json"
         return ConfigTarget(path=path, format="json", keys=("mcpServers",))

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 class _Registration:
     def target(self, scope: Scope, places: Places) -> ConfigTarget:
         folder = places.home if scope == "user" else places.project
-        return ConfigTarget(path=folder / ".cursor" / "mcp.json", format="json", keys=("mcpServers",))
+        return ConfigTarget(
+            path=folder / ".cursor" / "mcp.json", format="json", keys=("mcpServers",)
+        )
 
     def entry(self, server: Server) -> Mapping[str, object]:
         if isinstance(server, StdioServer):

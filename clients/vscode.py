@@ -45,11 +45,14 @@ class _Registration:
 
 
 def _user_folder(places: Places) -> Path:
+    home = places.home
     if places.platform == "darwin":
-        return places.home / "Library" / "Application Support" / "Code" / "User"
-    if places.platform == "win32":
-        return (places.app_data or places.home / "AppData" / "Roaming") / "Code" / "User"
-    return places.home / ".config" / "Code" / "User"
+        base = home / "Library" / "Application Support"
+    elif places.platform == "win32":
+        base = places.folder("APPDATA", home / "AppData" / "Roaming")
+    else:
+        base = places.folder("XDG_CONFIG_HOME", home / ".config")
+    return base / "Code" / "User"
 
 
 VSCODE = Client(name="vscode", title="VS Code", registration=_Registration())

@@ -10,6 +10,7 @@ import typer
 from hil_mcp.cli import diagnostics
 from hil_mcp.cli.demo import demo
 from hil_mcp.cli.exit_status import ExitStatus, status_of
+from hil_mcp.cli.register import register, unregister
 from hil_mcp.cli.score import score
 from hil_mcp.cli.serve import serve
 from hil_mcp.errors import ConfigError
@@ -31,6 +32,8 @@ def build_app() -> typer.Typer:
     app.callback(invoke_without_command=True)(_program)
     app.command("demo")(demo)
     app.command("serve")(serve)
+    app.command("register")(register)
+    app.command("unregister")(unregister)
     app.command("score")(score)
     return app
 
