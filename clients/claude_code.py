@@ -41,7 +41,10 @@ _LOST = ("No such tool available", "Not connected", "Connection closed")
 
 class _Registration:
     def target(self, scope: Scope, places: Places) -> ConfigTarget:
-        path = places.home / ".claude.json" if scope == "user" else places.project / ".mcp.json"
+        if scope == "user":
+            path = places.folder("CLAUDE_CONFIG_DIR", places.home) / ".claude.json"
+        else:
+            path = places.project / ".mcp.json"
         return ConfigTarget(path=path, format="json", keys=("mcpServers",))
 
     def entry(self, server: Server) -> Mapping[str, object]:

@@ -8,11 +8,11 @@ headless run what would be started, and both are carried out elsewhere.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from clients.transcript import Transcript
 
@@ -23,6 +23,11 @@ ASK_TOOL = "ask_human"
 CALL_LIMIT_S = 600
 """The time that agents are told to wait for one call; replies come far sooner."""
 STARTUP_LIMIT_S = 60
+
+FOLDER_VARIABLES = (
+    *("APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"),
+)
+"""Environment variables by which users move agents' configuration folders."""
 
 Scope: TypeAlias = Literal["user", "project"]
 ConfigFormat: TypeAlias = Literal["json", "toml"]
@@ -61,8 +66,13 @@ class Places:
     """The project's folder."""
     platform: str
     """As `sys.platform` has it."""
-    app_data: Path | None = None
-    """`%APPDATA%` on Windows."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Those of `FOLDER_VARIABLES` that are set."""
+
+    def folder(self, variable: str, default: Path) -> Path:
+        """The folder that a variable names, or the default."""
+        value = self.variables.get(variable)
+        return Path(value) if value else default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

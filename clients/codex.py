@@ -41,10 +41,11 @@ _LOST = ("Transport closed", "requires approval", "unsupported call")
 
 class _Registration:
     def target(self, scope: Scope, places: Places) -> ConfigTarget:
-        folder = places.home if scope == "user" else places.project
-        return ConfigTarget(
-            path=folder / ".codex" / "config.toml", format="toml", keys=("mcp_servers",)
-        )
+        if scope == "user":
+            folder = places.folder("CODEX_HOME", places.home / ".codex")
+        else:
+            folder = places.project / ".codex"
+        return ConfigTarget(path=folder / "config.toml", format="toml", keys=("mcp_servers",))
 
     def entry(self, server: Server) -> Mapping[str, object]:
         entry: dict[str, object]

@@ -48,8 +48,11 @@ _PERMISSION = {
 
 class _Registration:
     def target(self, scope: Scope, places: Places) -> ConfigTarget:
-        user = places.home / ".config" / "opencode"
-        folder = user if scope == "user" else places.project
+        if scope == "user":
+            base = places.folder("XDG_CONFIG_HOME", places.home / ".config")
+            folder = base / "opencode"
+        else:
+            folder = places.project
         plain, commented = folder / "opencode.json", folder / "opencode.jsonc"
         path = commented if commented.exists() and not plain.exists() else plain
         return ConfigTarget(path=path, format="json", keys=("mcp",))

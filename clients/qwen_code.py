@@ -38,11 +38,11 @@ _OFF = (
 
 class _Registration:
     def target(self, scope: Scope, places: Places) -> ConfigTarget:
-        if scope == "user":
-            path = places.home / ".qwen" / "settings.json"
-        else:
-            path = places.project / ".mcp.json"
-        return ConfigTarget(path=path, format="json", keys=("mcpServers",))
+        folder = places.home if scope == "user" else places.project
+        # Not .mcp.json, which Claude Code reads too, with other keys.
+        return ConfigTarget(
+            path=folder / ".qwen" / "settings.json", format="json", keys=("mcpServers",)
+        )
 
     def entry(self, server: Server) -> Mapping[str, object]:
         entry: dict[str, object]
@@ -59,10 +59,10 @@ class _Registration:
         return {**entry, "timeout": CALL_LIMIT_S * 1000, "trust": True, "alwaysLoadTools": True}
 
     def next_steps(self, scope: Scope) -> tuple[str, ...]:
-        return (
-            "qwen mcp list    shows whether the server answers",
-            "qwen    starts a session",
-        )
+        steps = ["qwen mcp list    shows whether the server answers", "qwen    starts a session"]
+        if scope == "project":
+            steps.insert(0, f"qwen mcp approve {SERVER_NAME}    again after every change")
+        return tuple(steps)
 
 
 class _Headless:
