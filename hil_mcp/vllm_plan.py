@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CONTEXT_TOKENS = 8192
 """Twice what the longest released registry with a cut question takes."""
 _MODULE = "vllm.entrypoints.openai.api_server"
-_CPU_CACHE_GIB = 4
+_CPU_CACHE_GIB = 2
 # Part of a GPU that vLLM may fill, and what weights need beside them for the cache of one context.
 _USABLE = 0.9
 _BESIDE_WEIGHTS_GIB = 4.0
@@ -45,7 +45,7 @@ class ServerPlan:
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
-    """Beyond this process's own; holds the API key, which never stands in `command`."""
+    """Beyond this process's own."""
     notes: tuple[str, ...]
     """What was found and chosen, in words."""
 
@@ -67,7 +67,6 @@ def plan_server(
     python: str,
     host: str,
     port: int,
-    api_key: str,
     context_tokens: int = CONTEXT_TOKENS,
     served_name: str | None = None,
 ) -> ServerPlan:
@@ -79,7 +78,6 @@ def plan_server(
         python: Interpreter of the environment that vLLM is installed in.
         host: Address to listen on.
         port: Port to listen on.
-        api_key: What callers must send.
         context_tokens: Longest prompt and reply together.
         served_name: Name that the judge asks for; the model's by default.
 
@@ -101,7 +99,7 @@ def plan_server(
         "--structured-outputs-config",
         '{"backend": "xgrammar", "disable_any_whitespace": true}',
     ]
-    environment = {"VLLM_API_KEY": api_key, "VLLM_NO_USAGE_STATS": "1"}
+    environment = {"VLLM_NO_USAGE_STATS": "1"}
     if not gpus:
         command += ["--enforce-eager", "--dtype", "bfloat16"]
         environment["VLLM_CPU_KVCACHE_SPACE"] = str(_CPU_CACHE_GIB)

@@ -127,33 +127,46 @@ async def check_vllm(python: str) -> None:
         )
 
 
-def kept_api_key(home: Path) -> tuple[str, Path]:
-    """The key of this machine's own server, made at the first call; and its file, mode 0600.
+def api_key_path(home: Path) -> Path:
+    """Where the key of this machine's own server is kept, mode 0600."""
+    return home / "judge-api-key"
+
+
+def kept_api_key(home: Path) -> str:
+    """The key of this machine's own server, made at the first call.
 
     Raises:
-        ConfigError: The file cannot be made or read.
+        ConfigError: Its file cannot be made or read.
     """
-    path = home / "judge-api-key"
+    path = api_key_path(home)
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not path.exists():
             path.touch(mode=0o600)
             path.write_text(secrets.token_urlsafe(24) + "\n", encoding="ascii")
-        return path.read_text(encoding="ascii").strip(), path
+        return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigError(f"{path}: cannot be used: {exc}") from exc
 
 
 @asynccontextmanager
-async def running(plan: ServerPlan, log_path: Path) -> AsyncGenerator[RunningServer]:
+async def running(
+    plan: ServerPlan, log_path: Path, *, api_key: str
+) -> AsyncGenerator[RunningServer]:
     """The server, ended with all its children on the way out.
+
+    Args:
+        plan: How it is started.
+        log_path: Where its output goes.
+        api_key: What callers must send; given in the environment, since argv can be seen by all.
 
     Raises:
         ConfigError: The interpreter cannot be started.
     """
     log_path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        child = await start_child(plan.command, env=child_environment(plan.environment))
+        environment = child_environment({**plan.environment, "VLLM_API_KEY": api_key})
+        child = await start_child(plan.command, env=environment)
     except OSError as exc:
         raise ConfigError(f"{plan.command[0]}: cannot be run: {exc.strerror}") from exc
     async with child:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,42 +43,43 @@ def serve(
     from hil_mcp.vllm_server import find_gpus
 
     settings = load_settings(judge_model=model)
-    key, key_place = _api_key(settings)
     plan = plan_server(
         settings.judge_model,
         anyio.run(find_gpus),
         python=python,
         host=host,
         port=port,
-        api_key=key,
         context_tokens=context,
         served_name=served_name,
     )
     if dry_run:
-        _print_plan(plan, key_place, as_json=as_json)
+        _print_plan(plan, _key_place(settings), as_json=as_json)
         return
     for note in plan.notes:
         remark(note)
     url = f"http://{host}:{port}"
-    anyio.run(lambda: _run(plan, settings, url, key, key_place, wait_s=wait, as_json=as_json))
+    anyio.run(lambda: _run(plan, settings, url, wait_s=wait, as_json=as_json))
 
 
 async def _run(
     plan: ServerPlan,
     settings: Settings,
     url: str,
-    key: str,
-    key_place: str,
     *,
     wait_s: float,
     as_json: bool,
 ) -> None:
-    from hil_mcp.vllm_server import check_vllm, running
+    import anyio
+
+    from hil_mcp.vllm_server import check_vllm, kept_api_key, running
 
     await check_vllm(plan.command[0])
+    own_key = settings.judge_api_key
+    key = own_key.get_secret_value() if own_key else kept_api_key(settings.home)
+    key_place = _key_place(settings)
     log_path = settings.home / "judge-serve.log"
     remark(f"starting vLLM; its log is {log_path}")
-    async with running(plan, log_path) as server:
+    async with running(plan, log_path, api_key=key) as server:
         names = await server.wait_until_it_answers(url, api_key=key, limit_s=wait_s)
         if as_json:
             print_json(
@@ -92,7 +94,11 @@ async def _run(
         else:
             print(f"ready: {url} serves {', '.join(names)}; the API key is in {key_place}")
         sys.stdout.flush()
-        await server.wait()
+        async with anyio.create_task_group() as waiting:
+            waiting.start_soon(server.wait)
+            with anyio.open_signal_receiver(signal.SIGTERM) as signals:
+                async for _ in signals:
+                    waiting.cancel_scope.cancel()
 
 
 def _print_plan(plan: ServerPlan, key_place: str, *, as_json: bool) -> None:
@@ -116,11 +122,10 @@ def _print_plan(plan: ServerPlan, key_place: str, *, as_json: bool) -> None:
     print(shlex.join(plan.command))
 
 
-def _api_key(settings: Settings) -> tuple[str, str]:
-    """The key, and where a caller finds it."""
-    from hil_mcp.vllm_server import kept_api_key
+def _key_place(settings: Settings) -> str:
+    """Where a caller finds the key."""
+    from hil_mcp.vllm_server import api_key_path
 
     if settings.judge_api_key is not None:
-        return settings.judge_api_key.get_secret_value(), "HIL_MCP_JUDGE_API_KEY"
-    key, path = kept_api_key(settings.home)
-    return key, str(path)
+        return "HIL_MCP_JUDGE_API_KEY"
+    return str(api_key_path(settings.home))
