@@ -23,15 +23,12 @@ def make(folder: Path, *, layers: int) -> None:
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     root = Path(__file__).resolve().parents[2]
-    texts = [str(path) for path in sorted(root.glob("**/*.py")) if ".cache" not in path.parts]
+    texts = [
+        str(path) for folder in ("judge/policies", "docs") for path in (root / folder).iterdir()
+    ]
     trained = ByteLevelBPETokenizer()
     special = ["<|user|>", "<|system|>", "<|assistant|>", "<|end|>"]
-    trained.train(
-        [text for text in texts if ".venv" not in text],
-        vocab_size=4096,
-        special_tokens=special,
-        show_progress=False,
-    )
+    trained.train(texts, vocab_size=4096, special_tokens=special, show_progress=False)
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=trained._tokenizer,
         eos_token="<|end|>",
