@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Some environments forbid it; without bytecode every start of a server compiles the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-agents test-vllm test-docker lint format bench lock clean
 
@@ -11,7 +13,7 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest -n 2
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --skip-empty
 

@@ -141,6 +141,7 @@ async def start_child(
         OSError: The program cannot be started.
     """
     # Shielded: a start that is cancelled half-way would leave a child that nobody owns.
+    process: Process | None = None
     with anyio.CancelScope(shield=True):
         process = await anyio.open_process(
             list(command),
@@ -149,6 +150,7 @@ async def start_child(
             env=env,
             start_new_session=True,
         )
+    assert process is not None  # noqa: S101  # a shielded scope swallows nothing
     return Child(process)
 
 

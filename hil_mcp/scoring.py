@@ -17,6 +17,7 @@ from hil_mcp.session import AGENT_GONE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from hil_mcp.events import AgentInfo, JudgeInfo
     from hil_mcp.modes import Mode
     from hil_mcp.session_reader import SessionRecord
 
@@ -177,23 +178,18 @@ def score_session(record: SessionRecord) -> SessionScore:
     )
     answered = {q.number for q in questions}
     pending = sum(event.number not in answered for event in record.of(QuestionStarted))
-    judge = start.judge
     return SessionScore(
         name=str(record.path),
         task_id=start.task_id,
         session_id=start.session_id,
         pass_number=start.pass_number,
-        conditions=ScoreConditions(
-            mode=start.mode,
+        conditions=score_conditions(
+            start.mode,
             counting_rules=start.counting_rules,
-            judge=" ".join(p for p in (judge.backend, judge.model, judge.policy) if p)
-            if judge
-            else None,
-            judge_fingerprint=judge.fingerprint if judge else None,
+            judge=start.judge,
             prompt_digest=start.prompt_digest,
             isolation=start.isolation,
-            agent=_agent_in_words(record),
-            is_reference_judge=judge is not None and is_reference(judge.backend, judge.model),
+            agent=start.agent,
         ),
         figures=AskFigures(
             n_questions=len(questions),
@@ -215,6 +211,32 @@ def score_session(record: SessionRecord) -> SessionScore:
         skipped_lines=record.skipped_lines,
         warnings=record.warnings,
     )
+
+
+def score_conditions(
+    mode: Mode,
+    *,
+    counting_rules: str,
+    judge: JudgeInfo | None,
+    prompt_digest: str,
+    isolation: str | None,
+    agent: AgentInfo | None,
+) -> ScoreConditions:
+    """The conditions of a session, or of a planned attempt that left no log."""
+    return ScoreConditions(
+        mode=mode,
+        counting_rules=counting_rules,
+        judge=_in_words(judge.backend, judge.model, judge.policy) if judge else None,
+        judge_fingerprint=judge.fingerprint if judge else None,
+        prompt_digest=prompt_digest,
+        isolation=isolation,
+        agent=_in_words(agent.name, agent.version, agent.model) if agent else None,
+        is_reference_judge=judge is not None and is_reference(judge.backend, judge.model),
+    )
+
+
+def _in_words(*parts: str | None) -> str:
+    return " ".join(part for part in parts if part)
 
 
 def score_sets(sessions: Iterable[SessionScore]) -> tuple[SetScore, ...]:
@@ -259,10 +281,3 @@ def _score_set(conditions: ScoreConditions, sessions: Sequence[SessionScore]) ->
         macro_left_out=len(valid) - len(defined),
         asking_only=micro(asking) if asking and can_ask else None,
     )
-
-
-def _agent_in_words(record: SessionRecord) -> str | None:
-    agent = record.start.agent
-    if agent is None:
-        return None
-    return " ".join(part for part in (agent.name, agent.version, agent.model) if part)

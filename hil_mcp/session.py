@@ -24,6 +24,7 @@ from hil_mcp.events import (
     QuestionStarted,
     ServerInfo,
     SessionEnd,
+    SessionResumed,
     SessionStart,
     Submission,
     ToolCall,
@@ -33,7 +34,7 @@ from hil_mcp.session_log import LogWriteError
 from judge.errors import JudgeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from hil_mcp.events import (
         AgentInfo,
@@ -116,6 +117,7 @@ class Session:
         *,
         resumed: SessionRecord | None = None,
         session_id: str | None = None,
+        settled: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Prepare the session; nothing is written before `begin`.
 
@@ -126,6 +128,8 @@ class Session:
             judge: None in modes without ask_human.
             resumed: The unended log that this session goes on with.
             session_id: An opaque id; a fresh one by default.
+            settled: Awaited before `session_start` is written: until then the judge's fingerprint
+                may still change, by the model that its server reports.
         """
         self.task = task
         self.conditions = conditions
@@ -134,7 +138,9 @@ class Session:
         self._resumed = resumed
         self.session_id = resumed.start.session_id if resumed else session_id or new_session_id()
         self._state = _rebuild(resumed, conditions.counting_rules)
+        self._settled = settled
         self._is_begun = False
+        self._judging: dict[anyio.CancelScope, anyio.Event] = {}
         self._waiting: list[EventBody] = []
         self._turn = anyio.Lock()
 
@@ -148,11 +154,15 @@ class Session:
 
         Over stdio this is the first tool call: health checks leave no empty sessions.
         """
+        if self._is_begun:
+            return
+        if self._settled is not None:
+            await self._settled()
         async with self._turn:
             if self._is_begun:
                 return
-            first = [] if self._resumed else [self._start_event()]
-            await self._append(*first, *self._waiting)
+            first = _resumed_event(self._resumed) if self._resumed else self._start_event()
+            await self._append(first, *self._waiting)
             self._waiting.clear()
             self._is_begun = True
 
@@ -186,10 +196,13 @@ class Session:
                 judging = anyio.CancelScope(shield=True)
                 watch.start_soon(_shorten_when_cancelled, judging)
                 with anyio.CancelScope(shield=True):
+                    self._judging[judging] = anyio.Event()
                     try:
                         done = await self._asked(question, dict(meta), judging)
                     except LogWriteError as exc:  # kept: a task group would wrap it
                         done = exc
+                    finally:
+                        self._judging.pop(judging).set()
                 watch.cancel_scope.cancel()
             await anyio.lowlevel.checkpoint()
         except anyio.get_cancelled_exc_class():
@@ -273,12 +286,21 @@ class Session:
             await self._append(Submission(kind=kind, content=content, digest=digest))
 
     async def close(self, reason: EndReason) -> None:
-        """End the session, if it ever began, and give the log back."""
+        """End the session and give the log back; a session that never began leaves none.
+
+        Questions that are being judged get `SHUTDOWN_GRACE_S`, and are on disk before this returns.
+        """
         with anyio.CancelScope(shield=True):
+            for judging in self._judging:
+                _shorten(judging)
+            for done in list(self._judging.values()):
+                await done.wait()
             async with self._turn:
                 if self._is_begun:
                     await self._append(SessionEnd(reason=reason))
-                await anyio.to_thread.run_sync(self._log.close)
+                is_empty = not self._is_begun and self._resumed is None
+                end = self._log.discard if is_empty else self._log.close
+                await anyio.to_thread.run_sync(end)
 
     async def _append(self, *bodies: EventBody, durable: bool = True) -> None:
         # A worker thread, so that a slow disk holds up this session only and not the whole server;
@@ -381,8 +403,12 @@ async def _shorten_when_cancelled(judging: anyio.CancelScope) -> None:
     try:
         await anyio.sleep_forever()
     except anyio.get_cancelled_exc_class():
-        judging.deadline = min(judging.deadline, anyio.current_time() + SHUTDOWN_GRACE_S)
+        _shorten(judging)
         raise
+
+
+def _shorten(judging: anyio.CancelScope) -> None:
+    judging.deadline = min(judging.deadline, anyio.current_time() + SHUTDOWN_GRACE_S)
 
 
 def new_session_id() -> str:
@@ -418,6 +444,13 @@ def _verdict_entry(verdict: Verdict) -> VerdictEntry:
         fingerprint=verdict.fingerprint,
         flags=list(verdict.flags),
         members=tuple(_verdict_entry(member) for member in verdict.members),
+    )
+
+
+def _resumed_event(record: SessionRecord) -> SessionResumed:
+    torn = record.torn
+    return SessionResumed(
+        bytes_cut=len(torn), cut_digest=hashlib.sha256(torn).hexdigest() if torn else None
     )
 
 

@@ -10,8 +10,10 @@ import hashlib
 import json
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
@@ -20,7 +22,6 @@ from hil_mcp.errors import HilMcpError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from hil_mcp.events import EventBody
 
@@ -43,6 +44,21 @@ class LogHead:
     """Digest of the last line without its newline; empty for an empty log."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumePoint:
+    """Where the log of a server that died goes on.
+
+    Attributes:
+        head: The last whole line.
+        whole_bytes: Length of the log up to there.
+        torn_bytes: Length of what a crash left behind it, cut off when the log is opened.
+    """
+
+    head: LogHead
+    whole_bytes: int
+    torn_bytes: int
+
+
 EMPTY_HEAD = LogHead(seq=-1, sha256="")
 
 
@@ -58,19 +74,18 @@ class SessionLog:
         self,
         path: Path,
         *,
-        head: LogHead = EMPTY_HEAD,
+        resumed: ResumePoint | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         """Take the log's lock and open it for appending.
 
         Args:
-            path: The log; its folder is made, readable by its owner only. Its whole length must
-                be the valid lines up to `head`.
-            head: Where the chain goes on.
+            path: The log; its folder is made, readable by its owner only.
+            resumed: Where a log that was read before goes on; None for a new one.
             now: The clock.
 
         Raises:
-            LogLockedError: Another process holds the lock.
+            LogLockedError: Another process holds the lock, or wrote after the log was read.
         """
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.path = path
@@ -81,9 +96,14 @@ class SessionLog:
         except Timeout as exc:
             raise LogLockedError(f"{path}: another server writes to this log") from exc
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._length = os.fstat(self._file).st_size
-        self._synced_length = self._length
-        self._synced_head = self._head = head
+        point = resumed or ResumePoint(head=EMPTY_HEAD, whole_bytes=0, torn_bytes=0)
+        if os.fstat(self._file).st_size != point.whole_bytes + point.torn_bytes:
+            os.close(self._file)
+            self._lock.release()
+            raise LogLockedError(f"{path}: another server wrote to this log")
+        os.ftruncate(self._file, point.whole_bytes)
+        self._synced_length = self._length = point.whole_bytes
+        self._synced_head = self._head = point.head
         # Calls come from worker threads; the order of lines is the order of this lock.
         self._turn = threading.Lock()
 
@@ -123,6 +143,17 @@ class SessionLog:
             finally:
                 os.close(self._file)
                 self._lock.release()
+
+    def discard(self) -> None:
+        """Give the lock back and leave nothing behind, for a session that never began.
+
+        The folder goes too, when nothing else is in it.
+        """
+        self.close()
+        self.path.unlink(missing_ok=True)
+        Path(self._lock.lock_file).unlink(missing_ok=True)
+        with suppress(OSError):  # not empty: it is not this session's alone
+            self.path.parent.rmdir()
 
     def _write(self, body: EventBody) -> None:
         line = encode_line(

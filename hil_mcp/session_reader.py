@@ -42,7 +42,7 @@ class SessionRecord:
         unknown_events: Events of a name that this version does not know, skipped.
         duplicate_events: Lines that stood twice, counted once.
         skipped_lines: Unreadable lines, skipped because the caller asked for it.
-        torn_bytes: Length of a last line that a crash cut short.
+        torn: A last line that a crash cut short.
         whole_bytes: Length of the log up to its last whole line.
     """
 
@@ -54,7 +54,7 @@ class SessionRecord:
     unknown_events: int = 0
     duplicate_events: int = 0
     skipped_lines: int = 0
-    torn_bytes: int = 0
+    torn: bytes = b""
     whole_bytes: int = 0
 
     def of(self, kind: type[_Body]) -> list[_Body]:
@@ -91,7 +91,7 @@ def read_session(path: Path, *, skip_bad_lines: bool = False) -> SessionRecord:
         reading.warnings.append(
             f"{path}: line {len(whole) + 1} is incomplete: cut short by a crash, not counted"
         )
-    return reading.record(torn_bytes=len(tail), whole_bytes=len(data) - len(tail))
+    return reading.record(torn=tail, whole_bytes=len(data) - len(tail))
 
 
 class _BadLineError(Exception):
@@ -150,7 +150,7 @@ class _Reading:
             self._start = event.body
         self.events.append(event)
 
-    def record(self, *, torn_bytes: int, whole_bytes: int) -> SessionRecord:
+    def record(self, *, torn: bytes, whole_bytes: int) -> SessionRecord:
         if self._start is None:
             raise DataError(f"{self.path}: no session in it: session_start is missing")
         if self.unknown:
@@ -167,7 +167,7 @@ class _Reading:
             unknown_events=self.unknown,
             duplicate_events=self.duplicates,
             skipped_lines=self.skipped,
-            torn_bytes=torn_bytes,
+            torn=torn,
             whole_bytes=whole_bytes,
         )
 

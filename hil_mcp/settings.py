@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PREFIX = "HIL_MCP_"
+_RELEASED_PREFIX = "HILBENCH_"
+_RELEASED_NAMES = ("swe_image_archive_root", "swe_hf_bucket")
 
 
 class Settings(BaseModel):
@@ -39,6 +41,12 @@ class Settings(BaseModel):
     judge_api_key: SecretStr | None = None
     judge_policy: str = "release"
     judge_prompt_file: Path | None = None
+    token: SecretStr | None = None
+    """Bearer token of an HTTP session, for `serve --http`."""
+    swe_image_archive_root: Path | None = None
+    """Local tree of image archives; also by the release's `HILBENCH_SWE_IMAGE_ARCHIVE_ROOT`."""
+    swe_hf_bucket: str | None = None
+    """`OWNER/BUCKET` of the image archives; also by the release's `HILBENCH_SWE_HF_BUCKET`."""
 
 
 def load_settings(environ: Mapping[str, str] | None = None, **flags: object) -> Settings:
@@ -65,9 +73,14 @@ def load_settings(environ: Mapping[str, str] | None = None, **flags: object) -> 
             if key not in known:
                 shown = key if values is from_file else _PREFIX + key.upper()
                 raise ConfigError(f"{origin}: unknown setting {shown}; known: {', '.join(known)}")
+    released = {
+        name: env[_RELEASED_PREFIX + name.upper()]
+        for name in _RELEASED_NAMES
+        if env.get(_RELEASED_PREFIX + name.upper())
+    }
     given = {key: value for key, value in flags.items() if value is not None}
     try:
-        return Settings.model_validate({**from_file, **from_env, **given, "home": home})
+        return Settings.model_validate({**from_file, **released, **from_env, **given, "home": home})
     except ValidationError as exc:
         first = exc.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -1,7 +1,9 @@
 """Errors of the judge package.
 
 JudgeError                 no verdict could be had; never to be read as "no blocker"
-└── JudgeSetupError        the judge is not fit for use at all (model, key, window, address)
+├── JudgeSetupError        the judge is not fit for use at all (model, key, window, address)
+│   └── JudgeUsageError    no judge can be built from what was asked for (spec, policy, template)
+└── PairsError             a file of pairs or labels cannot be read, or does not fit the tasks
 """
 
 from __future__ import annotations
@@ -25,5 +27,16 @@ class JudgeError(Exception):
 class JudgeSetupError(JudgeError):
     """The judge cannot work as configured; the message says which of its settings is wrong."""
 
+    def __init__(self, message: str, *, attempts: int = 0) -> None:
+        super().__init__(message, error_class="judge_unfit", attempts=attempts)
+
+
+class JudgeUsageError(JudgeSetupError):
+    """No judge can be built: an unknown spec or policy, a template that cannot be used, no file."""
+
+
+class PairsError(JudgeError):
+    """A file of pairs or labels cannot be used; names the file, the line and the way out."""
+
     def __init__(self, message: str) -> None:
-        super().__init__(message, error_class="judge_unfit")
+        super().__init__(message, error_class="internal")

@@ -6,6 +6,9 @@ TaskStoreError
 ├── TaskCollisionError      the id belongs to a task from another source
 ├── MissingArtefactError    a database or image is not on this machine yet
 ├── ArtefactMismatchError   a fetched file has another size or digest than published
+├── MissingExtraError       a form that needs a package which is not installed
+├── FetchError              a file could not be fetched
+├── ExportError             a task folder could not be written
 └── CatalogueError          the catalogue itself cannot be opened or is from a newer version
 """
 
@@ -17,11 +20,13 @@ class TaskStoreError(Exception):
 
 
 class UnknownTaskError(TaskStoreError):
-    """No task of the catalogue has this id or alias."""
+    """No task of the catalogue has this id or alias, or none in the version asked for."""
 
-    def __init__(self, task_id: str) -> None:
-        super().__init__(f'unknown task {task_id!r}: see "hil-mcp tasks list"')
+    def __init__(self, task_id: str, digest: str | None = None) -> None:
+        version = "" if digest is None else f" in version {digest[:12]}"
+        super().__init__(f'unknown task {task_id!r}{version}: see "hil-mcp tasks list"')
         self.task_id = task_id
+        self.digest = digest
 
 
 class InvalidTaskError(TaskStoreError):
@@ -54,3 +59,28 @@ class ArtefactMismatchError(TaskStoreError):
 
 class CatalogueError(TaskStoreError):
     """The catalogue cannot be opened, or a newer version of hil-mcp wrote it."""
+
+
+class MissingExtraError(TaskStoreError):
+    """A file's form needs a package of an extra that is not installed."""
+
+    def __init__(self, place: str, *, extra: str) -> None:
+        super().__init__(
+            f'{place}: needs the extra "{extra}": pip install "hil-mcp[{extra}]", '
+            "or give the rows as JSON Lines"
+        )
+        self.place = place
+        self.extra = extra
+
+
+class FetchError(TaskStoreError):
+    """A file could not be fetched: names the address and what went wrong there."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"{address}: {reason}")
+        self.address = address
+        self.reason = reason
+
+
+class ExportError(TaskStoreError):
+    """A task folder could not be written: names it and the way out."""

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from hil_mcp.errors import ConfigError, DataError, SandboxError
-from judge.errors import JudgeError
+from judge.errors import JudgeError, JudgeUsageError, PairsError
 from task_store.errors import TaskStoreError, UnknownTaskError
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _STATUS: tuple[tuple[type[BaseException], ExitStatus], ...] = (
     (ConfigError, ExitStatus.USAGE),
     (TaskStoreError, ExitStatus.DATA),
     (DataError, ExitStatus.DATA),
+    (JudgeUsageError, ExitStatus.USAGE),
+    (PairsError, ExitStatus.DATA),
     (JudgeError, ExitStatus.JUDGE),
     (SandboxError, ExitStatus.PROGRAM),
 )

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-import traceback
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from hil_mcp.cli import diagnostics
+from hil_mcp.cli.demo import demo
 from hil_mcp.cli.exit_status import ExitStatus, status_of
+from hil_mcp.cli.score import score
+from hil_mcp.cli.serve import serve
+from hil_mcp.errors import ConfigError
 from hil_mcp.settings import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 
 def build_app() -> typer.Typer:
@@ -28,6 +29,9 @@ def build_app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_program)
+    app.command("demo")(demo)
+    app.command("serve")(serve)
+    app.command("score")(score)
     return app
 
 
@@ -49,11 +53,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         argv: Arguments without the program's name; the process's own by default.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    # Set up before the MCP SDK is imported: its constructor installs a root handler of its own.
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
-    )
     try:
+        diagnostics.set_up(load_settings().home)
         result = build_app()(arguments, standalone_mode=False)
     except (typer.Exit, SystemExit) as exc:
         code = exc.exit_code if isinstance(exc, typer.Exit) else exc.code
@@ -85,15 +86,7 @@ def _report(error: BaseException) -> ExitStatus:
 def _kept(error: BaseException) -> str:
     # The message itself is not printed: the agent may be able to read the stderr of `serve`.
     try:
-        path = _write_traceback(load_settings().home, error)
-    except Exception as exc:  # noqa: BLE001  # a full disk must not hide the first error
+        path = diagnostics.keep_traceback(load_settings().home, error)
+    except (OSError, ConfigError) as exc:  # a full disk must not hide the first error
         return f"its traceback could not be kept ({type(exc).__name__})"
     return f"its traceback is in {path}"
-
-
-def _write_traceback(home: Path, error: BaseException) -> Path:
-    folder = home / "errors"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}.txt"
-    path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-    return path

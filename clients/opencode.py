@@ -1,0 +1,206 @@
+"""opencode.
+
+Servers are read from `opencode.json`, in `~/.config/opencode` or in the project, where
+`opencode.jsonc` may stand in its place. It tells nothing of a server that it could not use.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel
+
+from clients.client import (
+    ASK_TOOL,
+    CALL_LIMIT_S,
+    SERVER_NAME,
+    Client,
+    ConfigTarget,
+    Finished,
+    Job,
+    Launch,
+    Places,
+    Scope,
+    Server,
+    StdioServer,
+)
+from clients.transcript import Failure, Transcript, failure_of, read_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_PREFIX = f"{SERVER_NAME}_"
+_PROVIDER = "endpoint"
+_LOST = ("Not connected", "Connection closed", "-32001")
+# `task` starts helpers of its own; `question` waits for a person.
+_PERMISSION = {
+    f"{_PREFIX}*": "allow",
+    "bash": "allow",
+    "edit": "allow",
+    "webfetch": "deny",
+    "websearch": "deny",
+    "question": "deny",
+    "task": "deny",
+    "external_directory": "deny",
+}
+
+
+class _Registration:
+    def target(self, scope: Scope, places: Places) -> ConfigTarget:
+        user = places.home / ".config" / "opencode"
+        folder = user if scope == "user" else places.project
+        plain, commented = folder / "opencode.json", folder / "opencode.jsonc"
+        path = commented if commented.exists() and not plain.exists() else plain
+        return ConfigTarget(path=path, format="json", keys=("mcp",))
+
+    def entry(self, server: Server) -> Mapping[str, object]:
+        waits = {"enabled": True, "timeout": CALL_LIMIT_S * 1000}
+        if isinstance(server, StdioServer):
+            return {
+                "type": "local",
+                "command": [server.command, *server.args],
+                "environment": dict(server.env),
+                **waits,
+            }
+        entry: dict[str, object] = {"type": "remote", "url": server.url, "oauth": False}
+        if server.token_variable:
+            entry["headers"] = {"Authorization": f"Bearer {{env:{server.token_variable}}}"}
+        return {**entry, **waits}
+
+    def next_steps(self, scope: Scope) -> tuple[str, ...]:
+        return (
+            "opencode mcp list    shows whether the server answers",
+            "opencode    starts a session",
+        )
+
+
+class _Cache(BaseModel):
+    read: int = 0
+    write: int = 0
+
+
+class _Tokens(BaseModel):
+    input: int = 0
+    output: int = 0
+    cache: _Cache = _Cache()
+
+
+class _ToolState(BaseModel):
+    status: str | None = None
+    error: str | None = None
+
+
+class _Part(BaseModel):
+    tool: str | None = None
+    state: _ToolState | None = None
+    text: str | None = None
+    tokens: _Tokens | None = None
+    cost: float | None = None
+
+
+class _ErrorData(BaseModel):
+    message: str = ""
+
+
+class _Error(BaseModel):
+    name: str = ""
+    data: _ErrorData = _ErrorData()
+
+
+class _Event(BaseModel):
+    type: str
+    part: _Part = _Part()
+    error: _Error | None = None
+
+
+class _Headless:
+    program: Literal["opencode"] = "opencode"
+
+    def launch(self, job: Job) -> Launch:
+        config = job.home / "opencode.json"
+        model = job.model.name
+        settings: dict[str, object] = {
+            "mcp": {SERVER_NAME: _Registration().entry(job.server)},
+            "permission": _PERMISSION,
+            "autoupdate": False,
+            "share": "disabled",
+        }
+        if job.model.base_url is not None:
+            options = {"baseURL": f"{job.model.base_url}/v1", "apiKey": job.model.key}
+            settings["provider"] = {
+                _PROVIDER: {
+                    "npm": "@ai-sdk/openai-compatible",
+                    "name": _PROVIDER,
+                    "options": options,
+                    "models": {model: {"name": model, "tool_call": True}},
+                }
+            }
+            model = f"{_PROVIDER}/{model}"
+        return Launch(
+            arguments=("run", "--format", "json", "--auto", "-m", model),
+            environment={
+                **job.environment,
+                "HOME": str(job.home),
+                "OPENCODE_CONFIG": str(config),
+                # The task's own repository must not bring servers or settings.
+                "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
+                "OPENCODE_DISABLE_AUTOUPDATE": "1",
+                "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+                "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+                "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            },
+            stdin=job.prompt,
+            files={config: json.dumps(settings)},
+        )
+
+    def read(self, finished: Finished) -> Transcript:
+        events, unread = read_events(finished.stdout, _Event)
+        tools = [event.part for event in events if event.type == "tool_use"]
+        steps = [event.part for event in events if event.type == "step_finish"]
+        tokens = [step.tokens for step in steps if step.tokens]
+        said = [event.part.text or "" for event in events if event.type == "text"]
+        return Transcript(
+            ask_calls=sum(part.tool == _PREFIX + ASK_TOOL for part in tools),
+            tool_calls=len(tools),
+            turns=len(steps) if events else None,
+            input_tokens=_sum(t.input + t.cache.read + t.cache.write for t in tokens),
+            output_tokens=_sum(t.output for t in tokens),
+            cost_usd=sum(step.cost or 0.0 for step in steps) if steps else None,
+            model=None,
+            version=None,
+            final_text=said[-1] if said else "",
+            offered=None,
+            denied=sum(_lost(part) for part in tools),
+            unread_lines=unread,
+            failure=_failure(finished, events),
+        )
+
+
+def _sum(counts: Iterable[int]) -> int | None:
+    """The sum; None of nothing, since nothing was told."""
+    numbers = list(counts)
+    return sum(numbers) if numbers else None
+
+
+def _lost(part: _Part) -> bool:
+    error = part.state.error if part.state else None
+    ours = (part.tool or "").startswith(_PREFIX)
+    return ours and error is not None and any(word in error for word in _LOST)
+
+
+def _failure(finished: Finished, events: Sequence[_Event]) -> Failure | None:
+    error = next((event.error for event in reversed(events) if event.error), None)
+    if error is not None:
+        return failure_of(f"{error.name}: {error.data.message}")
+    if finished.exit_status == 0:
+        return None
+    return failure_of(finished.stderr.strip() or f"exit status {finished.exit_status}")
+
+
+OPENCODE = Client(
+    name="opencode",
+    title="opencode",
+    registration=_Registration(),
+    headless=_Headless(),
+)

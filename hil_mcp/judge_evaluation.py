@@ -1,0 +1,190 @@
+"""Measure a judge on labelled pairs of imported tasks, and say it in one document."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hil_mcp.judge_setup import judge_config
+from judge.build import build_judge
+from judge.derived_pairs import SourceTask
+from judge.evaluate import evaluate
+from judge.figures import figures_of
+from judge.intervals import to_f1
+from judge.lifecycle import close_judge, probe_judge, warm_judge
+from task_store.records import SqlEnvironment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from hil_mcp.settings import Settings
+    from judge.figures import Figures, KindFigures
+    from judge.intervals import Share
+    from judge.pairs import Pair
+    from judge.verdict import Judge, JudgeFingerprint, RegistryView
+    from task_store.records import Task
+    from task_store.store import TaskStore
+
+EMBEDDED_CONCURRENCY = 2
+"""Questions that the embedded judge works on at once: it computes, it does not wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """What one evaluation was of, and what came out."""
+
+    fingerprint: JudgeFingerprint
+    pairs_path: Path
+    pairs_digest: str
+    """SHA-256 of the file of pairs."""
+    figures: Figures
+    is_out_of_fold: bool
+    """Whether each task was judged by a part that was not fitted to it."""
+
+
+def fresh_judge(settings: Settings) -> Judge:
+    """The judge that the settings name, without a cache before it.
+
+    Raises:
+        JudgeUsageError: No judge can be built from the settings.
+    """
+    return build_judge(settings.judge, replace(judge_config(settings), cache_path=None))
+
+
+async def evaluate_judge(
+    settings: Settings,
+    pairs: Sequence[Pair],
+    pairs_path: Path,
+    store: TaskStore,
+    *,
+    repeat: int,
+    on_answer: Callable[[], None],
+) -> Evaluation:
+    """Ask the judge every pair.
+
+    Args:
+        settings: Name the judge.
+        pairs: What to ask.
+        pairs_path: Where the pairs stand.
+        store: Holds the tasks that the pairs name.
+        repeat: Times that each question is asked.
+        on_answer: Called after each answer.
+
+    Raises:
+        JudgeSetupError: The judge is not fit for use.
+        UnknownTaskError: A pair's task is not in the store.
+        PairsError: A pair does not fit its task.
+    """
+
+    @cache
+    def registry_of(task: str) -> RegistryView:
+        return store.get(task).registry
+
+    judge = fresh_judge(settings)
+    try:
+        await probe_judge(judge)
+        await warm_judge(judge)
+        judged = await evaluate(
+            lambda _: judge,
+            pairs,
+            registry_of,
+            repeat=repeat,
+            concurrency=EMBEDDED_CONCURRENCY
+            if settings.judge == "embedded"
+            else judge_config(settings).concurrency,
+            on_answer=on_answer,
+        )
+        return Evaluation(
+            fingerprint=judge.fingerprint,
+            pairs_path=pairs_path,
+            pairs_digest=hashlib.sha256(pairs_path.read_bytes()).hexdigest(),
+            figures=figures_of(judged, registry_of),
+            is_out_of_fold=False,
+        )
+    finally:
+        await close_judge(judge)
+
+
+def source_tasks(tasks: Sequence[Task]) -> tuple[SourceTask, ...]:
+    """Tasks as pairs are made from them, grouped by database or repository."""
+    return tuple(
+        SourceTask(task=task.task_id, group=_group(task), registry=task.registry) for task in tasks
+    )
+
+
+def evaluation_document(evaluation: Evaluation) -> dict[str, object]:
+    """The evaluation as JSON values; undefined figures are null."""
+    figures = evaluation.figures
+    quality = figures.quality
+    jaccard = quality.jaccard.interval
+    return {
+        "judge": {
+            **evaluation.fingerprint.as_dict(),
+            "fingerprint": evaluation.fingerprint.digest,
+        },
+        "pairs": str(evaluation.pairs_path),
+        "pairs_digest": evaluation.pairs_digest,
+        "out_of_fold": evaluation.is_out_of_fold,
+        "n": quality.n,
+        "failed": figures.failed,
+        "precision": quality.precision.value,
+        "precision_interval": quality.precision.interval,
+        "recall": quality.recall.value,
+        "recall_interval": quality.recall.interval,
+        "f1": quality.f1,
+        "f1_interval": tuple(map(to_f1, jaccard)) if jaccard else None,
+        "by_kind": _groups(figures.by_kind),
+        "by_type": _groups(figures.by_type),
+        "repeats": figures.repeats,
+        "flip_rate": _share(figures.flips),
+        "latency_ms": {f"p{p}": round(value, 3) for p, value in figures.latency_ms.items()},
+        "tokens": figures.tokens,
+        "unreached": [
+            {"task": one.task, "blocker_id": one.blocker_id, "asked": one.asked}
+            for one in figures.unreached
+        ],
+        "disagreements": [
+            {
+                "task": one.task,
+                "question": one.question,
+                "kind": one.kind,
+                "expected": one.expected,
+                "got": one.got,
+                "reason": one.reason,
+                "confidence": one.confidence,
+                "tags": list(one.tags),
+            }
+            for one in figures.disagreements
+        ],
+        "curve": [
+            {"threshold": p.threshold, "precision": p.precision, "recall": p.recall}
+            for p in figures.curve
+        ],
+    }
+
+
+def _groups(groups: dict[str, KindFigures]) -> dict[str, object]:
+    return {
+        name: {
+            "n": group.n,
+            "matched": group.matched,
+            "correct": group.correct,
+            "share": group.share.value,
+            "interval": group.share.interval,
+        }
+        for name, group in groups.items()
+    }
+
+
+def _share(share: Share | None) -> float | None:
+    return None if share is None else share.value
+
+
+def _group(task: Task) -> str:
+    environment = task.environment
+    if isinstance(environment, SqlEnvironment):
+        return environment.database_name
+    return environment.repository

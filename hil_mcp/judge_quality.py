@@ -1,0 +1,116 @@
+"""How good a judge was found to be, kept by its fingerprint, to be shown with scores.
+
+One small JSON file for each fingerprint in `HIL_MCP_HOME/judge-quality/`; the newest evaluation of
+a judge replaces the one before.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hil_mcp.errors import DataError
+from judge.intervals import to_f1
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from hil_mcp.judge_evaluation import Evaluation
+
+_FOLDER = "judge-quality"
+
+
+class JudgeQuality(BaseModel):
+    """Figures of one judge on one file of pairs; shares in [0, 1], null where undefined."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    fingerprint: str
+    """`JudgeFingerprint.digest`."""
+    precision: float | None
+    precision_interval: tuple[float, float] | None
+    recall: float | None
+    recall_interval: tuple[float, float] | None
+    f1: float | None
+    f1_interval: tuple[float, float] | None
+    flip_rate: float | None
+    """None when each question was asked once."""
+    n: int
+    failed: int
+    pairs: str
+    """Name of the file of pairs."""
+    pairs_digest: str
+    out_of_fold: bool
+    measured_at: datetime
+
+
+def utc_now() -> datetime:
+    """The time now, with its zone."""
+    return datetime.now(UTC)
+
+
+def store_quality(
+    home: Path, evaluation: Evaluation, *, now: Callable[[], datetime] = utc_now
+) -> Path:
+    """Keep an evaluation; returns its file.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
+    figures, quality = evaluation.figures, evaluation.figures.quality
+    jaccard = quality.jaccard.interval
+    kept = JudgeQuality(
+        fingerprint=evaluation.fingerprint.digest,
+        precision=quality.precision.value,
+        precision_interval=quality.precision.interval,
+        recall=quality.recall.value,
+        recall_interval=quality.recall.interval,
+        f1=quality.f1,
+        f1_interval=(to_f1(jaccard[0]), to_f1(jaccard[1])) if jaccard else None,
+        flip_rate=figures.flips.value if figures.flips else None,
+        n=quality.n,
+        failed=figures.failed,
+        pairs=evaluation.pairs_path.name,
+        pairs_digest=evaluation.pairs_digest,
+        out_of_fold=evaluation.is_out_of_fold,
+        measured_at=now(),
+    )
+    path = _path(home, kept.fingerprint)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        part = path.with_suffix(".part")
+        part.write_text(kept.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        part.replace(path)
+    except OSError as exc:
+        raise DataError(f"{path}: cannot be written: {exc.strerror}") from exc
+    return path
+
+
+def read_quality(home: Path, fingerprint: str) -> JudgeQuality | None:
+    """What is known of the judge with this fingerprint; None when it was never measured.
+
+    Args:
+        home: HIL_MCP_HOME.
+        fingerprint: As in a log's `session_start.judge.fingerprint`.
+
+    Raises:
+        DataError: The file is there and cannot be read.
+    """
+    path = _path(home, fingerprint)
+    try:
+        return JudgeQuality.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as exc:
+        raise DataError(
+            f'{path}: cannot be read: delete it, or run "hil-mcp judge eval --store" again'
+        ) from exc
+
+
+def _path(home: Path, fingerprint: str) -> Path:
+    # A fingerprint comes out of a log, which is data: only its digits may name a file.
+    name = "".join(char for char in fingerprint if char in "0123456789abcdef")
+    return home / _FOLDER / f"{name or 'none'}.json"

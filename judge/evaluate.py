@@ -1,0 +1,105 @@
+"""Ask a judge every question of a file of pairs, as often as wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from judge.errors import JudgeError, PairsError
+from judge.pairs import shown_registry
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from judge.pairs import Pair
+    from judge.verdict import Judge, RegistryView, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One pair and what the judge said to it."""
+
+    pair: Pair
+    answers: Sequence[Verdict | JudgeError]
+    """One for each time it was asked."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The first answer, or None when the judge failed."""
+        first = self.answers[0]
+        return None if isinstance(first, JudgeError) else first
+
+    @property
+    def is_flipped(self) -> bool:
+        """Whether the verdicts differ between the times it was asked; failures do not count."""
+        seen = {answer.blocker_id for answer in self.answers if not isinstance(answer, JudgeError)}
+        return len(seen) > 1
+
+
+async def evaluate(
+    judge_of: Callable[[str], Judge],
+    pairs: Sequence[Pair],
+    registry_of: Callable[[str], RegistryView],
+    *,
+    repeat: int = 1,
+    concurrency: int = 8,
+    on_answer: Callable[[], None] | None = None,
+) -> tuple[Judged, ...]:
+    """Ask every question `repeat` times.
+
+    Args:
+        judge_of: The judge for a task: one that was fitted to tasks may have a part for each task
+            that never saw it.
+        pairs: What to ask.
+        registry_of: A task's registry.
+        repeat: Times that each question is asked; all pairs are gone through before the next time.
+        concurrency: Questions that are asked at the same time.
+        on_answer: Called after each answer.
+
+    Raises:
+        PairsError: A pair names a blocker that its task has not.
+    """
+    shown = [(pair, _registry(registry_of(pair.task), pair)) for pair in pairs]
+    answers: list[list[Verdict | JudgeError]] = [[] for _ in pairs]
+
+    async def ask(place: int) -> None:
+        pair, registry = shown[place]
+        try:
+            answers[place].append(await judge_of(pair.task).decide(pair.question, registry))
+        except JudgeError as exc:
+            answers[place].append(exc)
+        if on_answer is not None:
+            on_answer()
+
+    for _ in range(repeat):
+        await _share_out(len(pairs), ask, workers=concurrency)
+    return tuple(
+        Judged(pair=pair, answers=tuple(given))
+        for (pair, _), given in zip(shown, answers, strict=True)
+    )
+
+
+async def _share_out(n: int, ask: Callable[[int], Awaitable[None]], *, workers: int) -> None:
+    """Go through 0 to n - 1 in order with so many workers."""
+    waiting = iter(range(n))
+
+    async def work() -> None:
+        for place in waiting:
+            await ask(place)
+
+    async with anyio.create_task_group() as asking:
+        for _ in range(min(workers, n)):
+            asking.start_soon(work)
+
+
+def _registry(registry: RegistryView, pair: Pair) -> RegistryView:
+    ids = {blocker.blocker_id for blocker in registry.blockers}
+    for named in (pair.expected, pair.hide_blocker):
+        if named is not None and named not in ids:
+            raise PairsError(
+                f"task {pair.task} has no blocker {named!r}: "
+                "were the pairs made from another version of it?"
+            )
+    return shown_registry(registry, pair)

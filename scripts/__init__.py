@@ -1,0 +1,1 @@
+"""Programs that make files which are committed; none of them runs when hil-mcp does."""

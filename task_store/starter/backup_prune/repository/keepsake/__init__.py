@@ -1,0 +1,1 @@
+"""keepsake: an index of backup snapshots and what can be told from it."""

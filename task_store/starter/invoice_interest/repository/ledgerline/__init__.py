@@ -1,0 +1,1 @@
+"""ledgerline: invoices, payments and statements of a small workshop."""
