@@ -145,9 +145,7 @@ def plan_server(
 
 def _quantisation(model: str) -> tuple[str | None, float]:
     name = model.lower()
-    return next(
-        (found for word, found in _QUANTISED.items() if word in name), (None, _WHOLE_BYTES)
-    )
+    return next((found for word, found in _QUANTISED.items() if word in name), (None, _WHOLE_BYTES))
 
 
 def _tensor_parallel(model: str, weight_bytes: float, gpus: Sequence[Gpu]) -> int:

@@ -90,9 +90,6 @@ def kind(request: pytest.FixtureRequest) -> SandboxKind:
     return request.param
 
 
-# --- list_files, read_file, search_code -------------------------------------------------------
-
-
 async def test_files_are_listed_without_ignored_and_deleted_ones(
     kind: SandboxKind, tree: Path
 ) -> None:
@@ -278,9 +275,6 @@ async def test_many_matches_come_in_pages(tree: Path) -> None:
         assert last.endswith("many.txt:250:hit\n(201-250 of 250 matches)")
 
 
-# --- edit_file --------------------------------------------------------------------------------
-
-
 async def test_text_that_stands_once_is_replaced_and_the_mode_stays(
     kind: SandboxKind, tree: Path
 ) -> None:
@@ -357,9 +351,6 @@ async def test_arguments_that_do_not_go_together_are_an_error(tree: Path) -> Non
                 await at.call(tool, **arguments)
 
 
-# --- run_command, command_output, run_tests ---------------------------------------------------
-
-
 async def test_a_command_gives_its_output_and_status(kind: SandboxKind, tree: Path) -> None:
     async with desk(kind, tree) as at:
         assert await at.call("run_command", command="echo out; echo err >&2; exit 3") == (
@@ -417,9 +408,6 @@ async def test_the_visible_tests_are_run(tree: Path) -> None:
         assert await at.call("run_tests") == "run\n(exit status 0)"
     async with desk("local", tree) as at:
         assert "names no test command" in await at.call("run_tests")
-
-
-# --- submit_patch -----------------------------------------------------------------------------
 
 
 async def test_a_patch_holds_every_kind_of_change_and_applies(
@@ -532,9 +520,6 @@ async def test_settings_of_the_repository_do_not_change_the_patch(tree: Path) ->
 
         assert at.submissions[-1].startswith("diff --git a/old.txt b/old.txt\n")
         assert "\x1b" not in at.submissions[-1]
-
-
-# --- history ----------------------------------------------------------------------------------
 
 
 async def test_an_upstream_repository_shows_one_commit_and_nothing_of_its_history(
