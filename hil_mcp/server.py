@@ -11,7 +11,7 @@ import hashlib
 import json
 import logging
 import time
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,7 +25,7 @@ from hil_mcp.events import ClientConnected, ToolsListed
 from hil_mcp.session_log import LogWriteError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
@@ -83,6 +83,7 @@ def build_server(
         instructions=instructions_for(tools),
         on_list_tools=boundary.list_tools,
         on_call_tool=boundary.call_tool,
+        lifespan=boundary.lifespan,
     )
     server.middleware = [boundary.observe]
     return server
@@ -111,8 +112,28 @@ class _Boundary:
             )
             for tool in tools
         ]
+        self._in_flight: dict[int, Context] = {}
         self._connections = 0
         self._modern_clients: dict[tuple[str | None, str | None], int] = {}
+
+    @asynccontextmanager
+    async def lifespan(self, _: Server[Any]) -> AsyncGenerator[None]:
+        """Tell agents that their calls go on: some give up when nothing comes for a while."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._report_progress)
+            yield
+            tasks.cancel_scope.cancel()
+
+    async def _report_progress(self) -> None:
+        # One task for all calls: a task for each would cost more than a call does.
+        beat = 0
+        while True:
+            await anyio.sleep(PROGRESS_INTERVAL_S)
+            beat += 1
+            for ctx in tuple(self._in_flight.values()):
+                # A no-op for a call that asked for none; an agent may have gone meanwhile.
+                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await ctx.session.report_progress(float(beat))
 
     async def observe(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
@@ -128,7 +149,7 @@ class _Boundary:
         """Answer from memory: no task data is touched."""
         listing = [tool.model_dump(by_alias=True, exclude_none=True) for tool in self._listing]
         digest = hashlib.sha256(json.dumps(listing, sort_keys=True).encode()).hexdigest()
-        await self._session.note(
+        self._session.note(
             ToolsListed(connection=self._connections, tools=list(self._tools), digest=digest)
         )
         self._ready()
@@ -143,12 +164,14 @@ class _Boundary:
         given: Mapping[str, object] = params.arguments or {}
         meta: dict[str, object] = dict(ctx.meta or {})
         tool = self._tools.get(params.name)
-        text, is_error = await _with_progress(
-            ctx, lambda: self._run(tool, params.name, given, meta)
-        )
+        self._in_flight[id(ctx)] = ctx
+        try:
+            text, is_error = await for_agent(self._run(tool, params.name, given, meta))
+        finally:
+            del self._in_flight[id(ctx)]
         if is_error or tool is None or not tool.logs_itself:
             try:
-                await self._session.record_call(
+                self._session.record_call(
                     params.name, given, text, is_error=is_error, started=started
                 )
             except LogWriteError:
@@ -189,7 +212,7 @@ class _Boundary:
         self, name: str | None, client_version: str | None, protocol_version: str | None
     ) -> None:
         self._connections += 1
-        await self._session.note(
+        self._session.note(
             ClientConnected(
                 connection=self._connections,
                 name=name,
@@ -205,10 +228,10 @@ class _Boundary:
             on_ready()
 
 
-async def for_agent(call: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
+async def for_agent(call: Awaitable[str]) -> tuple[str, bool]:
     """Run one call and give the text that may leave, and whether it is an error."""
     try:
-        return await call(), False
+        return await call, False
     except AgentFacingError as exc:
         return str(exc), True
     except TimeoutError:
@@ -220,22 +243,3 @@ async def for_agent(call: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
         # The message may hold a resolution: it goes to the diagnostics, a fixed text to the agent.
         logger.exception("a tool failed in a way that it does not declare")
         return "Error: the tool failed. Its other calls are not affected.", True
-
-
-async def _with_progress(ctx: Context, call: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
-    result: tuple[str, bool] = UNRECORDED, True
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_report_progress, ctx)
-        result = await for_agent(call)
-        tasks.cancel_scope.cancel()
-    return result
-
-
-async def _report_progress(ctx: Context) -> None:
-    # Some agents give a call up when nothing comes for a while; a no-op when none was asked for.
-    beat = 0
-    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the agent has gone
-        while True:
-            await anyio.sleep(PROGRESS_INTERVAL_S)
-            beat += 1
-            await ctx.session.report_progress(float(beat))

@@ -8,11 +8,11 @@ import secrets
 import time
 import unicodedata
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
-import anyio.to_thread
 
 from hil_mcp.counting import AnswerCount, CountingRules
 from hil_mcp.events import (
@@ -30,7 +30,6 @@ from hil_mcp.events import (
     ToolCall,
     VerdictEntry,
 )
-from hil_mcp.session_log import LogWriteError
 from judge.errors import JudgeError
 
 if TYPE_CHECKING:
@@ -140,9 +139,10 @@ class Session:
         self._state = _rebuild(resumed, conditions.counting_rules)
         self._settled = settled
         self._is_begun = False
-        self._judging: dict[anyio.CancelScope, anyio.Event] = {}
         self._waiting: list[EventBody] = []
-        self._turn = anyio.Lock()
+        self._judging: set[anyio.CancelScope] = set()
+        self._idle = anyio.Event()
+        self._is_closing = False
 
     @property
     def log(self) -> SessionLog:
@@ -153,26 +153,24 @@ class Session:
         """Write `session_start`, or go on with the resumed log. Later calls do nothing.
 
         Over stdio this is the first tool call: health checks leave no empty sessions.
+
+        Raises:
+            LogWriteError: The log cannot be written.
         """
-        if self._is_begun:
-            return
-        if self._settled is not None:
+        if not self._is_begun and self._settled is not None:
             await self._settled()
-        async with self._turn:
-            if self._is_begun:
-                return
+        if not self._is_begun:
             first = _resumed_event(self._resumed) if self._resumed else self._start_event()
-            await self._append(first, *self._waiting)
+            self._log.append(first, *self._waiting)
             self._waiting.clear()
             self._is_begun = True
 
-    async def note(self, *bodies: EventBody) -> None:
+    def note(self, *bodies: EventBody) -> None:
         """Write events that record no reply; before `begin` they wait for it."""
-        async with self._turn:
-            if not self._is_begun:
-                self._waiting.extend(bodies)
-            else:
-                await self._append(*bodies, durable=False)
+        if self._is_begun:
+            self._log.append(*bodies, durable=False)
+        else:
+            self._waiting.extend(bodies)
 
     async def ask(self, question: str, *, meta: Mapping[str, object]) -> str:
         """Answer one question; the answer is on disk before this returns.
@@ -190,46 +188,17 @@ class Session:
         Raises:
             LogWriteError: The question could not be written down; it must not be answered.
         """
-        done: Question | LogWriteError | None = None
-        try:
-            async with anyio.create_task_group() as watch:
-                judging = anyio.CancelScope(shield=True)
-                watch.start_soon(_shorten_when_cancelled, judging)
-                with anyio.CancelScope(shield=True):
-                    self._judging[judging] = anyio.Event()
-                    try:
-                        done = await self._asked(question, dict(meta), judging)
-                    except LogWriteError as exc:  # kept: a task group would wrap it
-                        done = exc
-                    finally:
-                        self._judging.pop(judging).set()
-                watch.cancel_scope.cancel()
-            await anyio.lowlevel.checkpoint()
-        except anyio.get_cancelled_exc_class():
-            if isinstance(done, Question):
-                with anyio.CancelScope(shield=True):
-                    await self.note(Delivery(number=done.number, delivered=False))
-            raise
-        if isinstance(done, Question):
-            return done.response
-        assert done is not None  # noqa: S101  # the shielded block always sets it
-        raise done
-
-    async def _asked(
-        self, question: str, meta: dict[str, object], judging: anyio.CancelScope
-    ) -> Question:
-        async with self._turn:
-            self._state.questions += 1
-            number, tool_calls_before = self._state.questions, self._state.tool_calls
-            digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
-            # Not durable by itself: it survives the death of this process, which is what it is for.
-            await self._append(
-                QuestionStarted(number=number, question_digest=digest), durable=False
-            )
-        ruling = await self._judged(question, judging)
-        async with self._turn:
-            ruling = self._apply_rules(ruling)
-            asked = Question(
+        state = self._state
+        state.questions += 1
+        number, tool_calls_before = state.questions, state.tool_calls
+        digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
+        # Not durable by itself: it survives the death of this process, which is what it is for.
+        self._log.append(QuestionStarted(number=number, question_digest=digest), durable=False)
+        ruling, is_delivered = await self._judged(question)
+        # From here to the end nothing is awaited: parallel questions are counted one by one.
+        ruling = self._apply_rules(ruling)
+        self._log.append(
+            Question(
                 number=number,
                 question=question,
                 response=ruling.response,
@@ -239,14 +208,17 @@ class Session:
                 flags=ruling.flags,
                 error=ruling.error,
                 tool_calls_before=tool_calls_before,
-                meta=meta,
+                meta=dict(meta),
             )
-            await self._append(asked)
-            if ruling.blocker_id is not None:
-                self._state.answers.add(ruling.blocker_id)
-        return asked
+        )
+        if ruling.blocker_id is not None:
+            state.answers.add(ruling.blocker_id)
+        if not is_delivered:
+            self.note(Delivery(number=number, delivered=False))
+            await anyio.lowlevel.checkpoint()  # raises: the caller is cancelled
+        return ruling.response
 
-    async def record_call(
+    def record_call(
         self,
         tool: str,
         arguments: Mapping[str, object],
@@ -265,72 +237,81 @@ class Session:
             started: `time.perf_counter()` when the call came.
         """
         data = result.encode("utf-8", "surrogatepass")
-        async with self._turn:
-            self._state.tool_calls += 1
-            await self._append(
-                ToolCall(
-                    tool=tool,
-                    arguments=dict(arguments),
-                    result_text=result[:RESULT_TEXT_LIMIT],
-                    result_length=len(result),
-                    result_digest=hashlib.sha256(data).hexdigest(),
-                    is_error=is_error,
-                    duration_ms=round((time.perf_counter() - started) * 1000, 3),
-                )
+        self._state.tool_calls += 1
+        self._log.append(
+            ToolCall(
+                tool=tool,
+                arguments=dict(arguments),
+                result_text=result[:RESULT_TEXT_LIMIT],
+                result_length=len(result),
+                result_digest=hashlib.sha256(data).hexdigest(),
+                is_error=is_error,
+                duration_ms=round((time.perf_counter() - started) * 1000, 3),
             )
+        )
 
     async def submit(self, kind: SubmissionKind, content: str) -> None:
         """Write down an answer to the task; the last one counts. Does not end the session."""
         digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-        async with self._turn:
-            await self._append(Submission(kind=kind, content=content, digest=digest))
+        self._log.append(Submission(kind=kind, content=content, digest=digest))
 
     async def close(self, reason: EndReason) -> None:
         """End the session and give the log back; a session that never began leaves none.
 
         Questions that are being judged get `SHUTDOWN_GRACE_S`, and are on disk before this returns.
         """
+        self._is_closing = True
         with anyio.CancelScope(shield=True):
             for judging in self._judging:
-                _shorten(judging)
-            for done in list(self._judging.values()):
-                await done.wait()
-            async with self._turn:
-                if self._is_begun:
-                    await self._append(SessionEnd(reason=reason))
-                is_empty = not self._is_begun and self._resumed is None
-                end = self._log.discard if is_empty else self._log.close
-                await anyio.to_thread.run_sync(end)
+                judging.deadline = min(judging.deadline, anyio.current_time() + SHUTDOWN_GRACE_S)
+            while self._judging:
+                self._idle = anyio.Event()
+                await self._idle.wait()
+                await anyio.lowlevel.checkpoint()  # lets the question be written
+        if self._is_begun:
+            self._log.append(SessionEnd(reason=reason))
+        if self._is_begun or self._resumed is not None:
+            self._log.close()
+        else:
+            self._log.discard()
 
-    async def _append(self, *bodies: EventBody, durable: bool = True) -> None:
-        # A worker thread, so that a slow disk holds up this session only and not the whole server;
-        # shielded, so that a line is never half decided.
-        if bodies:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(lambda: self._log.append(*bodies, durable=durable))
-
-    async def _judged(self, question: str, judging: anyio.CancelScope) -> _Ruling:
-        if visible_length(question) < SHORTEST_QUESTION:
-            return _Ruling(outcome="too_short", response=IRRELEVANT)
+    async def _judged(self, question: str) -> tuple[_Ruling, bool]:
+        """What the judge decides, and whether the agent is still there to hear it."""
+        if is_too_short(question):
+            return _Ruling(outcome="too_short", response=IRRELEVANT), True
         if self._state.answers.is_used_up:
-            return _Ruling(outcome="capped", response=IRRELEVANT)
+            return _Ruling(outcome="capped", response=IRRELEVANT), True
         if self._judge is None:
-            return _failed("internal", 0, "this mode has no judge")
-        judging.deadline = min(judging.deadline, anyio.current_time() + JUDGE_DEADLINE_S)
-        started = anyio.current_time()
+            return _failed("internal", 0, "this mode has no judge"), True
         try:
-            with judging:
-                return self._ruling_of(await self._judge.decide(question, self.task.registry))
-        except JudgeError as exc:
-            return _failed(exc.error_class, exc.attempts, str(exc))
-        except Exception:
-            # A failed judge is never a "no", and its message may hold a resolution.
-            logger.exception("the judge failed in a way that it does not declare")
-            return _failed("internal", 1, "the judge failed; see the server's diagnostics")
-        waited = anyio.current_time() - started
-        if waited < JUDGE_DEADLINE_S:
+            return await self._decided(self._judge, question, within_s=JUDGE_DEADLINE_S), True
+        except anyio.get_cancelled_exc_class():
+            # The agent went. Its question is asked anew, behind a shield: what was asked counts.
+            return await self._decided_for_nobody(self._judge, question), False
+
+    async def _decided_for_nobody(self, judge: Judge, question: str) -> _Ruling:
+        ruling = _failed(AGENT_GONE, 1, "the agent went while the question was judged")
+        with anyio.CancelScope(shield=True):
+            ruling = await self._decided(judge, question, within_s=SHUTDOWN_GRACE_S)
+        return ruling
+
+    async def _decided(self, judge: Judge, question: str, *, within_s: float) -> _Ruling:
+        with anyio.move_on_after(within_s) as judging:
+            self._judging.add(judging)
+            try:
+                return self._ruling_of(await judge.decide(question, self.task.registry))
+            except JudgeError as exc:
+                return _failed(exc.error_class, exc.attempts, str(exc))
+            except Exception:
+                # A failed judge is never a "no", and its message may hold a resolution.
+                logger.exception("the judge failed in a way that it does not declare")
+                return _failed("internal", 1, "the judge failed; see the server's diagnostics")
+            finally:
+                self._judging.discard(judging)
+                self._idle.set()
+        if within_s < JUDGE_DEADLINE_S or self._is_closing:
             return _failed(AGENT_GONE, 1, "the agent went while the question was judged")
-        return _failed("timeout", 1, f"no verdict within {JUDGE_DEADLINE_S:g} s")
+        return _failed("timeout", 1, f"no verdict within {within_s:g} s")
 
     def _ruling_of(self, verdict: Verdict) -> _Ruling:
         flags = list(verdict.flags)
@@ -399,26 +380,18 @@ class Session:
         )
 
 
-async def _shorten_when_cancelled(judging: anyio.CancelScope) -> None:
-    try:
-        await anyio.sleep_forever()
-    except anyio.get_cancelled_exc_class():
-        _shorten(judging)
-        raise
-
-
-def _shorten(judging: anyio.CancelScope) -> None:
-    judging.deadline = min(judging.deadline, anyio.current_time() + SHUTDOWN_GRACE_S)
-
-
 def new_session_id() -> str:
     """An opaque id that says nothing of the task."""
     return secrets.token_hex(8)
 
 
-def visible_length(text: str) -> int:
-    """Characters that a reader would see: no separators, controls or zero-width characters."""
-    return sum(unicodedata.category(char)[0] not in "ZC" for char in text)
+def is_too_short(text: str) -> bool:
+    """Whether a reader would see fewer than three characters.
+
+    Separators, controls and zero-width characters are not seen.
+    """
+    seen = (char for char in text if unicodedata.category(char)[0] not in "ZC")
+    return sum(1 for _ in islice(seen, SHORTEST_QUESTION)) < SHORTEST_QUESTION
 
 
 def judge_info(fingerprint: JudgeFingerprint) -> JudgeInfo:

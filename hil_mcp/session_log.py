@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
+from pydantic_core import PydanticSerializationError
 
 from hil_mcp.errors import HilMcpError
 
@@ -68,7 +68,11 @@ def utc_now() -> datetime:
 
 
 class SessionLog:
-    """Appends events to one file. Methods block on the disk; call them from a worker thread."""
+    """Appends events to one file. Not to be shared by threads.
+
+    Methods block until the disk has the event. They are called on the event loop all the same: a
+    hop to a worker thread and back costs as much as the sync, and every reply waits for its own.
+    """
 
     def __init__(
         self,
@@ -104,8 +108,6 @@ class SessionLog:
         os.ftruncate(self._file, point.whole_bytes)
         self._synced_length = self._length = point.whole_bytes
         self._synced_head = self._head = point.head
-        # Calls come from worker threads; the order of lines is the order of this lock.
-        self._turn = threading.Lock()
 
     @property
     def head(self) -> LogHead:
@@ -123,26 +125,24 @@ class SessionLog:
         Raises:
             LogWriteError: The disk did not take them. The log ends where it was last synced.
         """
-        with self._turn:
-            try:
-                for body in bodies:
-                    self._write(body)
-                if durable:
-                    os.fsync(self._file)
-                    self._synced_length, self._synced_head = self._length, self._head
-            except OSError as exc:
-                self._cut_back()
-                raise LogWriteError(f"{self.path}: cannot be written: {exc.strerror}") from exc
+        try:
+            for body in bodies:
+                self._write(body)
+            if durable:
+                os.fsync(self._file)
+                self._synced_length, self._synced_head = self._length, self._head
+        except OSError as exc:
+            self._cut_back()
+            raise LogWriteError(f"{self.path}: cannot be written: {exc.strerror}") from exc
 
     def close(self) -> None:
         """Sync what is left and give the lock back. The log can be resumed afterwards."""
-        with self._turn:
-            try:
-                os.fsync(self._file)
-                self._synced_length, self._synced_head = self._length, self._head
-            finally:
-                os.close(self._file)
-                self._lock.release()
+        try:
+            os.fsync(self._file)
+            self._synced_length, self._synced_head = self._length, self._head
+        finally:
+            os.close(self._file)
+            self._lock.release()
 
     def discard(self) -> None:
         """Give the lock back and leave nothing behind, for a session that never began.
@@ -172,15 +172,11 @@ class SessionLog:
 
 def encode_line(body: EventBody, *, seq: int, prev: str, timestamp: datetime) -> bytes:
     """One event as a line of JSON, without its newline."""
-    fields: dict[str, object] = {
-        "seq": seq,
-        "ts": timestamp.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "event": body.event,
-        "prev": prev,
-        **body.model_dump(mode="json", by_alias=True),
-    }
-    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    stamp = timestamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    head = f'{{"seq":{seq},"ts":"{stamp}","event":"{body.event}","prev":"{prev}"'
     try:
-        return text.encode()
-    except UnicodeEncodeError:  # a lone surrogate in what the agent sent: UTF-8 has no form for it
-        return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
+        rest = body.model_dump_json(by_alias=True)
+    except PydanticSerializationError:
+        # A lone surrogate in what the agent sent: UTF-8 has no form for it, JSON's escapes have.
+        rest = json.dumps(body.model_dump(by_alias=True), separators=(",", ":"), allow_nan=False)
+    return f"{head},{rest.removeprefix('{')}".encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -78,19 +78,25 @@ class JudgeFingerprint:
     members: Sequence[str] = ()
     """Digests of the judges of a vote, in order."""
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 over the canonical JSON of all fields, as 64 hex digits."""
+    digest: str = field(init=False, repr=False, compare=False)
+    """SHA-256 over the canonical JSON of all other fields, as 64 hex digits."""
+
+    def __post_init__(self) -> None:
         text = json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        object.__setattr__(self, "digest", hashlib.sha256(text.encode()).hexdigest())
 
     def as_dict(self) -> dict[str, object]:
-        """The fields as JSON values."""
-        values = asdict(self)
-        values["trained_on"] = list(self.trained_on)
-        values["members"] = list(self.members)
-        values["sampling"] = dict(self.sampling)
-        return values
+        """All fields but the digest, as JSON values."""
+        return {
+            "backend": self.backend,
+            "model": self.model,
+            "model_reported": self.model_reported,
+            "policy": self.policy,
+            "prompt_digest": self.prompt_digest,
+            "sampling": dict(self.sampling),
+            "trained_on": list(self.trained_on),
+            "members": list(self.members),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Make the SQLite databases of the starter pack: `python -m scripts.make_starter_databases [TASK…]`.
+"""Make the databases of the starter pack: `python -m scripts.make_starter_databases [TASK…]`.
 
 The same seed gives the same content on every supported Python; the file's bytes may differ with
 the SQLite release, so a test compares `content_digest` and not the files.

@@ -64,7 +64,7 @@ def compare_strict(gold: ResultSet, submission: ResultSet, order: GoldOrder) -> 
     if first.is_equal or named is not None or len(gold.rows) != len(submission.rows):
         return _with_names(first, is_mapped_by_name=named is not None)
     verdicts = (
-        _verdict(gold, submission, order, mapping) for mapping in _mappings(gold, submission)
+        _verdict(gold, submission, order, mapping) for mapping in mappings(gold, submission)
     )
     whole = [verdict for verdict in verdicts if verdict.unmatched.is_nothing]
     return next((verdict for verdict in whole if verdict.is_equal), whole[0] if whole else first)
@@ -120,8 +120,8 @@ def _mapping_by_name(gold: Sequence[str], submission: Sequence[str]) -> tuple[in
     return tuple(places[name] for name in names)
 
 
-def _mappings(gold: ResultSet, submission: ResultSet) -> Iterator[tuple[int, ...]]:
-    """Mappings under which all rows have partners, built up column by column."""
+def mappings(gold: ResultSet, submission: ResultSet) -> Iterator[tuple[int, ...]]:
+    """Mappings of columns under which all rows have partners, whatever the columns' names."""
     width = len(gold.columns)
     tries = 0
     waiting: list[tuple[int, ...]] = [()]

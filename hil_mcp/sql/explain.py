@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hil_mcp.sql.compare_strict import remapped
+from hil_mcp.sql.compare_strict import mappings, remapped
 from hil_mcp.sql.row_matching import match_rows
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ def _reasons(gold: ResultSet, submission: ResultSet, verdict: StrictVerdict) -> 
         for words, change in _LENIENCIES
         if _equal_after(change, gold, submission, verdict.mapping)
     )
-    if verdict.is_mapped_by_name and match_rows(gold.rows, submission.rows).is_nothing:
+    if verdict.is_mapped_by_name and any(True for _ in mappings(gold, submission)):
         reasons.append("the values are right and stand under each other's column names")
     n_missing, n_unexpected = len(verdict.unmatched.gold), len(verdict.unmatched.submission)
     reasons.append(
-        f"{n_missing} of {_count(len(gold.rows), 'gold row')} missing, "
+        f"{n_missing} of {len(gold.rows)} gold rows missing, "
         f"{_count(n_unexpected, 'row')} not in the gold"
     )
     return reasons

@@ -56,6 +56,8 @@ class _OuterOrder:
     """The outer ORDER BY of a query, as text."""
 
     terms: tuple[str, ...]
+    is_descending: bool
+    """Of the first term."""
     from_at: int | None
     """Where the outer FROM starts; None where nothing can be selected beside the columns."""
     limit_at: int | None
@@ -84,7 +86,7 @@ async def read_gold_order(query: str, gold: ResultSet, runner: SqlRunner) -> Gol
     notes: list[str] = []
     if keys and following is not None and following == keys[-1]:
         notes.append(TIE_AT_LIMIT)
-    if any(_is_text_sorted_as_numbers(values) for values in zip(*keys, strict=True)):
+    if _are_numbers_sorted_as_text([key[0] for key in keys], descending=outer.is_descending):
         notes.append(TEXT_AS_NUMBERS)
     return GoldOrder(keys=tuple(keys), notes=tuple(notes))
 
@@ -136,8 +138,10 @@ def _outer_order(query: str) -> _OuterOrder | None:
         and tokens[select + 1].text != "DISTINCT"
         and not any(token.text in _COMPOUND for token in tokens)
     )
+    comma = next((place for place, token in enumerate(tail) if token.text == ","), len(tail))
     return _OuterOrder(
         terms=terms,
+        is_descending=any(token.text == "DESC" for token in tail[:comma]),
         from_at=outer_from.start if outer_from is not None and can_add else None,
         limit_at=limit.start if limit is not None and limit.text == "LIMIT" else None,
         has_collation=any(token.text == "COLLATE" for token in tail),
@@ -173,9 +177,7 @@ def _output_column(term: str, columns: Sequence[str]) -> int | None:
     return places[0] if len(places) == 1 else None
 
 
-def _is_text_sorted_as_numbers(values: Sequence[Cell]) -> bool:
+def _are_numbers_sorted_as_text(values: Sequence[Cell], *, descending: bool) -> bool:
     texts = [value for value in values if isinstance(value, str)]
     numbers = [number for number in map(number_in, texts) if number is not None]
-    if len(numbers) < len(texts) or len({len(text) for text in texts}) < 2:
-        return False
-    return numbers not in (sorted(numbers), sorted(numbers, reverse=True))
+    return len(numbers) == len(texts) and numbers != sorted(numbers, reverse=descending)

@@ -69,8 +69,8 @@ GRADING_LIMITS = SqlLimits(deadline_s=300.0, wait_s=600.0, max_parallel=2)
 """300 s is the released limit of each of gold and submission (protocol.md, section 5)."""
 
 _ERROR_CHARS = 2_000
-_REPLY_OVERHEAD = 8
-"""A reply's JSON may be so many times as long as its cells: escapes, brackets, hexadecimal."""
+_REPLY_OVERHEAD = 16
+"""Longest JSON of a reply for each byte of its budget: an astral character takes 12 bytes."""
 # All that SQLite says at its tokenizer and parser; what it says later is about names and types.
 _SYNTAX_ERROR = re.compile(
     r"syntax error$|^incomplete input|^unrecognized token|^You can only execute one statement"

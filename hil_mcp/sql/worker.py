@@ -29,6 +29,9 @@ MEMORY_LIMIT_BYTES = 1024 * 1024 * 1024
 
 READONLY_MESSAGE = "attempt to write a readonly database"
 
+_CELL_OVERHEAD = 8
+"""What a cell of the reply takes beside its text, about."""
+
 OUT_OF_MEMORY = {"error": "out of memory", "kind": "memory"}
 
 _SCALAR_FUNCTIONS = """
@@ -242,8 +245,8 @@ def _cell(value: Any, cell_chars: int | None) -> Any:
 def _size(cell: Any) -> int:
     if isinstance(cell, dict):
         cut = cast("dict[str, str]", cell)
-        return len(cut["text"] if "text" in cut else cut["blob"])
-    return len(cell) if isinstance(cell, str) else 8
+        return _CELL_OVERHEAD + len(cut["text"] if "text" in cut else cut["blob"])
+    return _CELL_OVERHEAD + (len(cell) if isinstance(cell, str) else 0)
 
 
 def confine(cpu_s: int) -> None:

@@ -39,8 +39,8 @@ _ENSEMBLES = [
     ("The Lowland Choir", "choral"), ("Nine Strings", "chamber"), ("Trio Marram", "jazz"),
     ("Harbour Big Band", "jazz"), ("Young Voices", "choral"),
 ]  # fmt: skip
-_TITLES = ["Northern Light", "Night Music", "Letters Home", "Four Seasons", "Open Windows", "Homage",
-           "River Songs", "First Light", "Old and New", "Dances"]  # fmt: skip
+_TITLES = ["Northern Light", "Night Music", "Letters Home", "Four Seasons", "Open Windows",
+           "Homage", "River Songs", "First Light", "Old and New", "Dances"]  # fmt: skip
 _NAMES = [
     "Aalto",
     "Berger",

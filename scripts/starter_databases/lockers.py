@@ -65,7 +65,8 @@ _FIRST = [
 ]
 _LAST = ["Abel", "Brand", "Costa", "Dietz", "Evans", "Fuchs", "Gruber", "Horvat", "Iversen", "Jung"]
 _SHOPS = ["Paper Kite", "Bluebell Tea", "Nordic Knit", "Cycle Barn", "Lumen Books", "Petit Pot",
-          "Green Thumb", "Atelier Nine", "Sound Shed", "Oak & Iron", "Daily Bean", "Little Fox"]  # fmt: skip
+          "Green Thumb", "Atelier Nine", "Sound Shed", "Oak & Iron", "Daily Bean",
+          "Little Fox"]  # fmt: skip
 
 
 def fill(connection: sqlite3.Connection, draw: Draw) -> None:

@@ -287,6 +287,7 @@ async def test_an_agent_that_goes_just_before_the_verdict_has_discovered_what_it
 
     async with _served(tmp_path, judge=judge) as (client, _):
         await _ask_and_go(client, judge)
+        await judge.has_begun_again.wait()
         judge.let_go.set()
 
     score = score_session(_log(tmp_path))

@@ -58,9 +58,12 @@ class HeldJudge:
     def __init__(self, blocker_id: str | None) -> None:
         self._blocker_id = blocker_id
         self.has_begun = anyio.Event()
+        self.has_begun_again = anyio.Event()
         self.let_go = anyio.Event()
 
     async def decide(self, question: str, registry: RegistryView) -> Verdict:
+        if self.has_begun.is_set():
+            self.has_begun_again.set()
         self.has_begun.set()
         await self.let_go.wait()
         return verdict_for(self._blocker_id)

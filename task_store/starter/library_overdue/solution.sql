@@ -1,6 +1,6 @@
 WITH overdue AS (
     SELECT loans.loan_id, copies.branch_id,
-           julianday(COALESCE(loans.returned_on, '2025-04-30')) - julianday(loans.due_on) AS days
+           julianday(COALESCE(loans.returned_on, '2025-05-31')) - julianday(loans.due_on) AS days
     FROM loans
     JOIN copies USING (copy_id)
     JOIN members USING (member_id)

@@ -120,7 +120,6 @@ def test_every_wrong_guess_at_one_blocker_fails_a_hidden_test(
     solved = file.read_text(encoding="utf-8")
 
     assert solved.count(sealed.right) == 1
-    assert len(set(sealed.wrong)) >= 3
     for guess in sealed.wrong:
         file.write_text(solved.replace(sealed.right, guess), encoding="utf-8")
         done = copy.run(*copy.gold.fail_to_pass)

@@ -75,6 +75,16 @@ def test_the_resolution_has_a_key_value_and_no_other_resolution_of_the_task_has_
 
 
 @pytest.mark.parametrize(("task_id", "blocker_id"), ALL)
+def test_three_or_more_wrong_guesses_are_known_for_each_blocker(
+    task_id: str, blocker_id: str
+) -> None:
+    sealed = proof_of(task_id).blockers[blocker_id]
+
+    assert len(set(sealed.wrong)) == len(sealed.wrong) >= 3
+    assert sealed.right not in sealed.wrong
+
+
+@pytest.mark.parametrize(("task_id", "blocker_id"), ALL)
 def test_no_key_value_stands_in_a_description_or_an_example_question(
     task_id: str, blocker_id: str
 ) -> None:

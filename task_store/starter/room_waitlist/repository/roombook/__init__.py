@@ -1,0 +1,1 @@
+"""roombook: bookings and the waiting list of a few rehearsal rooms."""
