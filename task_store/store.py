@@ -164,7 +164,9 @@ class TaskStore:
             CatalogueError: The catalogue cannot be written.
         """
         shipped = self._starter.get(task.task_id)
-        if shipped is not None and shipped.digest != task.digest:
+        if shipped is not None:
+            if shipped.digest == task.digest:
+                return "unchanged"
             raise TaskCollisionError(collision_text(task.task_id, task.task_id, shipped.source))
         _check_names(task)
         # The files come in under the lock, so that `prune` never sees one that no row names yet.

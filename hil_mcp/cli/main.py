@@ -13,6 +13,7 @@ from hil_mcp.cli.exit_status import ExitStatus, status_of
 from hil_mcp.cli.register import register, unregister
 from hil_mcp.cli.score import score
 from hil_mcp.cli.serve import serve
+from hil_mcp.cli.tasks import app as tasks
 from hil_mcp.errors import ConfigError
 from hil_mcp.settings import load_settings
 
@@ -35,6 +36,7 @@ def build_app() -> typer.Typer:
     app.command("register")(register)
     app.command("unregister")(unregister)
     app.command("score")(score)
+    app.add_typer(tasks, name="tasks")
     return app
 
 

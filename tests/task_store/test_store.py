@@ -217,8 +217,11 @@ def test_a_starter_id_is_not_taken_by_another_task(home: Path, tmp_path: Path) -
     store = TaskStore(home, starter=StarterPack(tmp_path / "starter"))
     own = read_task_folder(tmp_path / "starter" / "lockers_late")
 
+    assert store.add(own.task, own.files) == "unchanged"
     with pytest.raises(TaskCollisionError, match="starter"):
         store.add(replace(own.task, statement="Else?"))
+
+    assert [summary.source for summary in store.list()] == ["starter"]
 
 
 def test_tasks_are_listed_in_natural_order(store: TaskStore, sql_task: ImportedTask) -> None:
