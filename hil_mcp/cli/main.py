@@ -10,8 +10,8 @@ import typer
 from hil_mcp.cli import diagnostics
 from hil_mcp.cli.demo import demo
 from hil_mcp.cli.exit_status import ExitStatus, status_of
-from hil_mcp.cli.judge import app as judge
 from hil_mcp.cli.grade import grade
+from hil_mcp.cli.judge import app as judge
 from hil_mcp.cli.register import register, unregister
 from hil_mcp.cli.score import score
 from hil_mcp.cli.serve import serve
@@ -41,6 +41,7 @@ def build_app() -> typer.Typer:
     app.command("grade")(grade)
     app.command("score")(score)
     app.add_typer(judge, name="judge")
+    app.add_typer(tasks, name="tasks")
     return app
 
 
