@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from judge.evaluate import evaluate
 from judge.figures import figures_of
 from judge.intervals import to_f1
 from judge.lifecycle import close_judge, probe_judge, warm_judge
+from judge.pairs import digest_of_pairs
 from task_store.records import SqlEnvironment
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Evaluation:
     fingerprint: JudgeFingerprint
     pairs_path: Path
     pairs_digest: str
-    """SHA-256 of the file of pairs."""
+    """SHA-256 over the pairs as they were asked, human labels included."""
     figures: Figures
     is_out_of_fold: bool
     """Whether each task was judged by a part that was not fitted to it."""
@@ -100,7 +100,7 @@ async def evaluate_judge(
         return Evaluation(
             fingerprint=judge.fingerprint,
             pairs_path=pairs_path,
-            pairs_digest=hashlib.sha256(pairs_path.read_bytes()).hexdigest(),
+            pairs_digest=digest_of_pairs(pairs),
             figures=figures_of(judged, registry_of),
             is_out_of_fold=False,
         )

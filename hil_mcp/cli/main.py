@@ -10,6 +10,7 @@ import typer
 from hil_mcp.cli import diagnostics
 from hil_mcp.cli.demo import demo
 from hil_mcp.cli.exit_status import ExitStatus, status_of
+from hil_mcp.cli.judge import app as judge_app
 from hil_mcp.cli.register import register, unregister
 from hil_mcp.cli.score import score
 from hil_mcp.cli.serve import serve
@@ -35,6 +36,7 @@ def build_app() -> typer.Typer:
     app.command("register")(register)
     app.command("unregister")(unregister)
     app.command("score")(score)
+    app.add_typer(judge_app, name="judge")
     return app
 
 
