@@ -58,7 +58,7 @@ def registry() -> ProbeRegistry:
     )
 
 
-def question_before_rules() -> Template:
+def question_in_the_middle() -> Template:
     """Our prompt with its parts in the published order: blockers, message, then the rules."""
     ours = policy_template("release").text
     rules, _, rest = ours.partition("THE BLOCKERS OF THIS TASK")
@@ -94,7 +94,10 @@ async def measure(python: str, model: Path, questions: int) -> dict[str, object]
         str(model), (), python=python, host="127.0.0.1", port=port, served_name="random"
     )
     url = f"http://127.0.0.1:{port}"
-    forms = {"question_last": policy_template("release"), "question_first": question_before_rules()}
+    forms = {
+        "question_last": policy_template("release"),
+        "question_in_the_middle": question_in_the_middle(),
+    }
     seconds: dict[str, list[float]] = {name: [] for name in forms}
     tokens: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +120,7 @@ async def measure(python: str, model: Path, questions: int) -> dict[str, object]
         "tokens_a_question": tokens,
         "questions_a_second": {name: round(rate, 3) for name, rate in rates.items()},
         "seconds_a_round": {name: [round(s, 2) for s in spent] for name, spent in seconds.items()},
-        "ratio": round(rates["question_last"] / rates["question_first"], 2),
+        "ratio": round(rates["question_last"] / rates["question_in_the_middle"], 2),
         "least_ratio": LEAST_RATIO,
     }
 

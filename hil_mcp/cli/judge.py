@@ -167,7 +167,8 @@ def _evaluate(settings: Settings, rows: Sequence[Pair], path: Path, *, repeat: i
     from hil_mcp.judge_evaluation import evaluate_judge
     from task_store.store import TaskStore
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    errors = Console(stderr=True)
+    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as progress:
         asking = progress.add_task("asking", total=len(rows) * repeat)
 
         async def run() -> Evaluation:

@@ -41,7 +41,6 @@ def build_app() -> typer.Typer:
     app.command("grade")(grade)
     app.command("score")(score)
     app.add_typer(judge, name="judge")
-    app.add_typer(tasks, name="tasks")
     return app
 
 
