@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
 _CHUNK_BYTES = 1 << 20
+_UNFINISHED = "incoming-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,17 @@ class ArtefactFolder:
         path.unlink()
         return size
 
+    def sweep(self) -> int:
+        """Delete what killed imports left half copied; the bytes freed.
+
+        Nobody may be adding at the same time.
+        """
+        freed_bytes = 0
+        for path in self.root.glob(f"{_UNFINISHED}*"):
+            freed_bytes += path.stat().st_size
+            path.unlink()
+        return freed_bytes
+
     def add(self, content: Path | bytes) -> StoredFile:
         """Copy a file, a folder as one tar, or bytes in; what is there already stays."""
         with self.new_file() as (out, temporary):
@@ -82,7 +94,7 @@ class ArtefactFolder:
         import tempfile
 
         self.make()
-        handle, name = tempfile.mkstemp(dir=self.root, prefix="incoming-")
+        handle, name = tempfile.mkstemp(dir=self.root, prefix=_UNFINISHED)
         path = Path(name)
         try:
             with os.fdopen(handle, "wb") as out:

@@ -216,7 +216,7 @@ class TaskStore:
                 db.execute(f"DELETE FROM {table} WHERE task_id = ?", (task_id,))  # noqa: S608
 
     def prune(self, *, old_versions: bool = False) -> PruneReport:
-        """Delete the files that no task names.
+        """Delete the files that no task names and what killed imports left.
 
         Args:
             old_versions: Also forget the versions that are not current. Logs of them can then be
@@ -232,7 +232,8 @@ class TaskStore:
                 for row in select(db, "SELECT DISTINCT stored_sha256 FROM artefacts", ())
             }
             sizes = [self.files.remove(sha256) for sha256 in self.files.digests() - named - shipped]
-        return PruneReport(versions=versions, files=len(sizes), freed_bytes=sum(sizes))
+            freed_bytes = sum(sizes) + self.files.sweep()
+        return PruneReport(versions=versions, files=len(sizes), freed_bytes=freed_bytes)
 
     @cached_property
     def _starter(self) -> StarterPack:

@@ -351,11 +351,12 @@ def test_pruning_keeps_what_a_version_names(store: TaskStore, sql_task: Imported
         replace(sql_task.task, statement="Else?"), {**sql_task.files, "lockers.sqlite": b"new"}
     )
     store.files.add(b"nobody's")
+    (store.files.root / "incoming-x").write_bytes(b"half")
 
     first = store.prune()
     old = store.prune(old_versions=True)
 
-    assert (first.versions, first.files, first.freed_bytes) == (0, 1, len(b"nobody's"))
+    assert (first.versions, first.files, first.freed_bytes) == (0, 1, len(b"nobody'shalf"))
     assert (old.versions, old.files) == (1, 1)
     assert store.list()[0].missing == ()
     assert store.versions(TaskId("lockers_late")) == [store.get("lockers_late").digest]
