@@ -31,16 +31,15 @@ class ArtefactFolder:
     """The files under `root`, named by their digest.
 
     Args:
-        root: Made when the first file comes. The folder above it is the home folder.
+        root: Made when the first file comes.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def make(self) -> None:
-        """Make the folder, and the one above it for this user alone."""
-        make_private(self.root.parent)
-        self.root.mkdir(exist_ok=True)
+        """Make the folder for this user alone."""
+        make_private(self.root)
 
     def path_of(self, sha256: str) -> Path:
         """Where the file with this digest lies, whether or not it is there."""
@@ -103,9 +102,10 @@ class ArtefactFolder:
             path.unlink(missing_ok=True)
 
 
-def make_private(home: Path) -> None:
-    """Make the home folder, which holds every hidden answer, for this user alone."""
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+def make_private(folder: Path) -> None:
+    """Make a folder that can hold hidden answers, with those above it, for this user alone."""
+    for missing in reversed([folder, *folder.parents]):
+        missing.mkdir(exist_ok=True, mode=0o700)
 
 
 def measure(content: Path | bytes) -> StoredFile:

@@ -331,6 +331,8 @@ class TaskStore:
 
         with self._translated():
             make_private(self.catalogue_path.parent)
+            # The folder may have been made for other things, and with other rights.
+            self.catalogue_path.touch(mode=0o600)
             connection = sqlite3.connect(self.catalogue_path, timeout=_LOCK_TIMEOUT_S)
             connection.row_factory = sqlite3.Row
             with sqlite_utils.Database(connection, execute_plugins=False) as db:

@@ -323,10 +323,17 @@ def test_a_file_that_cannot_be_read_is_the_tasks_fault(
     assert store.list() == []
 
 
-def test_the_home_folder_is_for_its_user_alone(store: TaskStore, sql_task: ImportedTask) -> None:
+@pytest.mark.parametrize("is_there", [False, True])
+def test_the_catalogue_and_the_files_are_for_their_user_alone(
+    store: TaskStore, sql_task: ImportedTask, home: Path, *, is_there: bool
+) -> None:
+    if is_there:
+        home.mkdir(mode=0o755)
+
     store.add(sql_task.task, sql_task.files)
 
-    assert store.catalogue_path.parent.stat().st_mode & 0o077 == 0
+    private = [store.catalogue_path, store.files.root, *([] if is_there else [home])]
+    assert [path.stat().st_mode & 0o077 for path in private] == [0] * len(private)
 
 
 def test_reading_one_task_does_without_sqlite_utils(
