@@ -17,6 +17,10 @@ test: $(STAMP)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --skip-empty
 
+# Drives the real agents, which it gets from npm: needs node.
+test-agents: $(STAMP)
+	$(BIN)/python -m pytest tests/e2e --run-agents -m agents -n 2
+
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

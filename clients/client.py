@@ -156,11 +156,17 @@ class Launch:
 class Finished:
     """What an ended run left."""
 
-    exit_status: int
-    """As the system gives it; negative for a signal."""
+    exit_status: int | None
+    """As the system gives it, negative for a signal; None when its time ran out."""
     stdout: str
     stderr: str
     home: Path
+
+    def complaint(self) -> str:
+        """What a run that told nothing else leaves as its reason: stderr, or how it ended."""
+        if self.exit_status is None:
+            return "its time ran out"
+        return self.stderr.strip() or f"exit status {self.exit_status}"
 
 
 class Headless(Protocol):

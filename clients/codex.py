@@ -227,7 +227,7 @@ def _failure(finished: Finished, events: Sequence[_Event]) -> Failure | None:
         return failure_of(failed.error.message if failed.error else "")
     if finished.exit_status == 0:
         return None
-    message = finished.stderr.strip() or f"exit status {finished.exit_status}"
+    message = finished.complaint()
     if "required MCP servers failed" in message:
         return Failure(kind=FailureKind.NO_SERVER, message=message)
     return failure_of(message)

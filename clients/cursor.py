@@ -155,8 +155,8 @@ class _Headless:
 def _failure(finished: Finished, events: Sequence[_Event], result: _Event | None) -> Failure | None:
     if result is not None and not result.is_error and finished.exit_status == 0:
         return None
-    told = (result.result or result.subtype or "") if result else finished.stderr.strip()
-    return failure_of(told or f"exit status {finished.exit_status}")
+    told = (result.result or result.subtype or "") if result else ""
+    return failure_of(told or finished.complaint())
 
 
 CURSOR = Client(

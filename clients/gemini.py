@@ -171,12 +171,12 @@ def _failure(finished: Finished, events: Sequence[_Event], result: _Event | None
     errors = [event.message or "" for event in events if event.type == "error"]
     if result is not None and result.error is not None:
         errors.append(result.error.message)
-    message = "; ".join(error for error in errors if error) or finished.stderr.strip()
+    message = "; ".join(error for error in errors if error) or finished.complaint()
     if finished.exit_status == _TURN_LIMIT_STATUS:
         return Failure(kind=FailureKind.TURN_LIMIT, message=message)
     if finished.exit_status == 0 and result is not None and result.status == "success":
         return None
-    return failure_of(message or f"exit status {finished.exit_status}")
+    return failure_of(message)
 
 
 GEMINI = Client(

@@ -198,7 +198,7 @@ def _failure(finished: Finished, events: Sequence[_Event]) -> Failure | None:
         return failure_of(f"{error.name}: {error.data.message}")
     if finished.exit_status == 0:
         return None
-    return failure_of(finished.stderr.strip() or f"exit status {finished.exit_status}")
+    return failure_of(finished.complaint())
 
 
 OPENCODE = Client(
