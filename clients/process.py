@@ -101,6 +101,13 @@ class Child:
         await self.drain_stdout(kept)
         return kept.output()
 
+    async def receive(self) -> bytes:
+        """The next piece of stdout; empty at its end."""
+        with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            if self._process.stdout is not None:
+                return await self._process.stdout.receive(_CHUNK_BYTES)
+        return b""
+
     async def drain_stdout(self, kept: OutputSink) -> None:
         """Read stdout to its end into `kept`, which has what came so far if this is cancelled."""
         await _drain(self._process.stdout, kept)

@@ -10,6 +10,7 @@ import anyio
 from hil_mcp.judge_setup import background_judge
 from hil_mcp.prompts import prompt_digest
 from hil_mcp.revision import git_revision, installed_version
+from hil_mcp.sandbox.opening import sandbox_config
 from hil_mcp.serving import bind, serve_http, serve_stdio
 from hil_mcp.session import SessionConditions
 from hil_mcp.session_opening import open_session
@@ -77,7 +78,9 @@ def serve_task(
 
         async def run() -> None:
             store = TaskStore(settings.home)
-            async with open_tools(task, mode, session, store, embedder) as tools:
+            async with open_tools(
+                task, mode, session, store, embedder, sandbox_config(settings)
+            ) as tools:
                 if listener is None:
                     await serve_stdio(session, tools, judge)
                     return

@@ -40,7 +40,7 @@ async def serve_stdio(
     listed = anyio.Event()
     server = build_server(session, tools, transport="stdio", on_ready=listed.set)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_end_process_on_signal, session)
+        tasks.start_soon(_end_process_on_signal, session, tools)
         tasks.start_soon(_warm_up, listed, judge, tools)
         async with stdio_server() as (read_stream, write_stream):
             await server.run(read_stream, write_stream, server.create_initialization_options())
@@ -178,10 +178,13 @@ async def _warm_up_tools(tools: Sequence[Tool]) -> None:
             await tool.warm_up()
 
 
-async def _end_process_on_signal(session: Session) -> None:
+async def _end_process_on_signal(session: Session, tools: Sequence[Tool]) -> None:
     with anyio.open_signal_receiver(*_END_SIGNALS) as signals:
         async for _ in signals:
             await session.close("shutdown")
+            for tool in tools:
+                if tool.close is not None:
+                    await tool.close()
             # The thread that waits for the agent's next line cannot be cancelled.
             os._exit(0)
 

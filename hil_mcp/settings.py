@@ -10,7 +10,7 @@ import os
 import shutil
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
@@ -47,6 +47,12 @@ class Settings(BaseModel):
     """Local tree of image archives; also by the release's `HILBENCH_SWE_IMAGE_ARCHIVE_ROOT`."""
     swe_hf_bucket: str | None = None
     """`OWNER/BUCKET` of the image archives; also by the release's `HILBENCH_SWE_HF_BUCKET`."""
+    sandbox: Literal["docker", "bubblewrap", "local"] | None = None
+    """Where repositories run; by default `docker` for images and `bubblewrap` for source trees."""
+    sandbox_image: str | None = None
+    """Image with git and the task's tools, for source trees under `docker`."""
+    docker_host: str = "unix:///var/run/docker.sock"
+    """Address of the Docker daemon; also by `DOCKER_HOST`."""
 
 
 def load_settings(environ: Mapping[str, str] | None = None, **flags: object) -> Settings:
@@ -78,6 +84,8 @@ def load_settings(environ: Mapping[str, str] | None = None, **flags: object) -> 
         for name in _RELEASED_NAMES
         if env.get(_RELEASED_PREFIX + name.upper())
     }
+    if env.get("DOCKER_HOST"):
+        released["docker_host"] = env["DOCKER_HOST"]
     given = {key: value for key, value in flags.items() if value is not None}
     try:
         return Settings.model_validate({**from_file, **released, **from_env, **given, "home": home})

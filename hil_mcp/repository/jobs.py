@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
@@ -13,7 +12,7 @@ from hil_mcp.repository.output_window import OutputWindow
 from hil_mcp.sandbox.errors import SandboxTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -96,14 +95,19 @@ class Job:
 class Jobs:
     """The commands of one session."""
 
-    def __init__(self, sandbox: Sandbox, tasks: TaskGroup) -> None:
-        """Run commands in `sandbox` under `tasks`."""
+    def __init__(self, sandbox: Sandbox, ready: Callable[[], Awaitable[TaskGroup]]) -> None:
+        """Run commands in `sandbox`.
+
+        Args:
+            sandbox: Where they run.
+            ready: Waits for the sandbox and gives the group to run them under.
+        """
         self._sandbox = sandbox
-        self._tasks = tasks
+        self._ready = ready
         self._jobs: dict[int, Job] = {}
         self._count = 0
 
-    def start(self, command: Sequence[str], *, timeout_s: float) -> Job:
+    async def start(self, command: Sequence[str], *, timeout_s: float) -> Job:
         """Start a command whose stdin is closed; stderr goes where stdout goes.
 
         Args:
@@ -111,8 +115,9 @@ class Jobs:
             timeout_s: When it is killed.
 
         Raises:
-            RefusedError: Too many are running.
+            RefusedError: Too many are running, or the sandbox is still being started.
         """
+        tasks = await self._ready()
         if sum(job.is_running for job in self._jobs.values()) >= _MOST_RUNNING:
             raise RefusedError(f"{_MOST_RUNNING} commands are running; wait for one or stop it")
         self._count += 1
@@ -121,7 +126,7 @@ class Jobs:
         for number in [n for n, old in self._jobs.items() if not old.is_running][:-_MOST_KEPT]:
             del self._jobs[number]
         merged = ["sh", "-c", 'exec "$@" 2>&1', "sh", *command]
-        self._tasks.start_soon(job.run, self._sandbox, merged)
+        tasks.start_soon(job.run, self._sandbox, merged)
         return job
 
     def get(self, number: int) -> Job:
@@ -134,11 +139,3 @@ class Jobs:
         if job is None:
             raise RefusedError(f"there is no job {number}")
         return job
-
-
-@asynccontextmanager
-async def open_jobs(sandbox: Sandbox) -> AsyncGenerator[Jobs]:
-    """Jobs for the time of the context; those that still run are killed at its end."""
-    async with anyio.create_task_group() as tasks:
-        yield Jobs(sandbox, tasks)
-        tasks.cancel_scope.cancel()

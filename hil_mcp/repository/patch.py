@@ -112,6 +112,17 @@ async def take_patch(sandbox: Sandbox, base: TreeId) -> Patch:
         return await _take(git, base)
 
 
+async def why_not_applicable(sandbox: Sandbox, base: TreeId, patch: bytes) -> str | None:
+    """Git's words on why a patch does not apply to the base tree; None when it does."""
+    if not patch:
+        return None
+    git = _Git(sandbox)
+    async with git:
+        await git.must(f"git read-tree {base}", "reading the base")
+        done = await git.run(_APPLY, stdin=patch)
+    return None if done.status == 0 else done.error_text
+
+
 async def _take(git: _Git, base: TreeId) -> Patch:
     if (await git.run(f"git cat-file -e {base}")).status != 0:
         raise GitError("the repository no longer holds the commit that the task began with")

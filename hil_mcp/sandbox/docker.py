@@ -14,13 +14,14 @@ import socket
 import struct
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from hil_mcp.errors import SandboxError
 from hil_mcp.sandbox.errors import SandboxGoneError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from docker.models.containers import Container
 
@@ -118,12 +119,16 @@ class DockerDaemon:
         import docker
 
         self.address = address
+        # The SDK would leave its socket open behind a failed connection.
+        if address.startswith("unix://") and not Path(address.removeprefix("unix://")).exists():
+            raise SandboxError(_no_answer(address, "there is no such socket"))
         with docker_errors(address):
             self._client = docker.DockerClient(
                 base_url=address, timeout=_CALL_TIMEOUT_S, max_pool_size=64
             )
             info: dict[str, Any] = self._client.info()
         self._cores = int(info.get("NCPU") or 1)
+        self.storage_dir = str(info.get("DockerRootDir") or "")
 
     def close(self) -> None:
         """Close the connections."""
@@ -140,17 +145,18 @@ class DockerDaemon:
                 return None
         return str((attributes.get("Config") or {}).get("User") or "")
 
-    def load_image(self, archive: IO[bytes]) -> tuple[str, ...]:
+    def load_image(self, archive: IO[bytes] | Iterator[bytes]) -> tuple[str, ...]:
         """Load an uncompressed image archive as `docker save` writes it; the tags it brought."""
         with docker_errors(self.address):
-            images = self._client.images.load(archive)
+            # What sends it streams an iterator as it does a file.
+            images = self._client.images.load(archive)  # pyright: ignore[reportArgumentType]
             return tuple(tag for image in images for tag in image.tags)
 
-    def tag_image(self, image: str, tag: str) -> None:
-        """Give an image one more name."""
-        repository, _, version = tag.rpartition(":")
+    def image_tags(self, repository: str) -> tuple[str, ...]:
+        """All tags of a repository, as `repository:tag`."""
         with docker_errors(self.address):
-            self._client.images.get(image).tag(repository, version)
+            images = self._client.images.list(name=repository)
+            return tuple(tag for image in images for tag in image.tags)
 
     def remove_image(self, image: str) -> None:
         """Remove an image's name, and the image with its last one. Absence is no error."""
@@ -301,6 +307,8 @@ def docker_errors(address: str) -> Generator[None]:
         gone = "is not running" in text or "is paused" in text
         raise (SandboxGoneError if gone else SandboxError)(f"Docker at {address}: {text}") from exc
     except (DockerException, StreamParseError, RequestException, OSError) as exc:
-        raise SandboxError(
-            f"Docker at {address} does not answer: {exc}; start it, or set HIL_MCP_DOCKER_HOST"
-        ) from exc
+        raise SandboxError(_no_answer(address, str(exc))) from exc
+
+
+def _no_answer(address: str, why: str) -> str:
+    return f"Docker at {address} does not answer: {why}; start it, or set HIL_MCP_DOCKER_HOST"

@@ -34,7 +34,7 @@ def run_command(jobs: Jobs, *, wait_s: float = WAIT_S) -> Tool:
             raise AgentFacingError("Error: 'command' is empty or holds a NUL character.")
         if not 1 <= timeout_s <= LONGEST_TIMEOUT_S:
             raise AgentFacingError(f"Error: 'timeout_s' must be between 1 and {LONGEST_TIMEOUT_S}.")
-        job = jobs.start(["sh", "-c", _SHELL, "sh", command], timeout_s=timeout_s)
+        job = await jobs.start(["sh", "-c", _SHELL, "sh", command], timeout_s=timeout_s)
         await job.wait(0 if arguments.flag("background") else wait_s)
         return job.report()
 

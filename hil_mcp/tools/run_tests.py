@@ -26,7 +26,7 @@ def run_tests(jobs: Jobs, command: Sequence[str], *, wait_s: float = WAIT_S) -> 
     async def run(_arguments: Arguments) -> str:
         if not command:
             return "This task names no test command; run_command can run the repository's tests."
-        job = jobs.start(command, timeout_s=DEFAULT_TIMEOUT_S)
+        job = await jobs.start(command, timeout_s=DEFAULT_TIMEOUT_S)
         await job.wait(wait_s)
         return job.report()
 

@@ -20,20 +20,25 @@ _NAMES_SHOWN = 10
 
 def submit_patch(
     sandbox: Sandbox,
-    base: TreeId,
+    base: Callable[[], Awaitable[TreeId]],
     submit: Callable[[Literal["patch"], str], Awaitable[None]],
+    *,
+    warm_up: Callable[[], Awaitable[None]] | None = None,
+    close: Callable[[], Awaitable[None]] | None = None,
 ) -> Tool:
     """The tool that ends an agent's work; it may be called again, and the last one counts.
 
     Args:
         sandbox: Where the agent worked.
-        base: The tree it began with.
+        base: Gives the tree it began with.
         submit: Writes a submission of a kind down; returns once it is on disk.
+        warm_up: As for any tool.
+        close: As for any tool.
     """
 
     async def run(_arguments: Arguments) -> str:
         try:
-            patch = await take_patch(sandbox, base)
+            patch = await take_patch(sandbox, await base())
         except GitError as exc:
             raise RefusedError(f"nothing was submitted: {exc}") from exc
         await submit("patch", patch.text)
@@ -48,6 +53,8 @@ def submit_patch(
         parameters=(),
         handler=told(run),
         read_only=False,
+        warm_up=warm_up,
+        close=close,
     )
 
 

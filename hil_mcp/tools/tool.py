@@ -69,6 +69,7 @@ class Tool:
         read_only: Sent as `readOnlyHint`. Codex runs only such tools without asking.
         handler: Gives the reply's text. It must end by itself within 40 s.
         warm_up: Run in the background once the server answers, for what is slow to load.
+        close: Gives back what the tool holds outside this process, when a signal ends it.
         logs_itself: The handler writes its own event, so that the call is not recorded twice.
     """
 
@@ -78,6 +79,7 @@ class Tool:
     handler: Callable[[Arguments], Awaitable[str]]
     read_only: bool = True
     warm_up: Callable[[], Awaitable[None]] | None = None
+    close: Callable[[], Awaitable[None]] | None = None
     logs_itself: bool = False
 
     def input_schema(self) -> dict[str, object]:

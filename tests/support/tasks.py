@@ -7,6 +7,8 @@ from task_store.records import (
     Blocker,
     BlockerId,
     Registry,
+    RepositoryEnvironment,
+    RepositoryGold,
     SqlEnvironment,
     SqlGold,
     Task,
@@ -35,5 +37,21 @@ def make_task(*blocker_ids: str, task_id: str = "boats") -> Task:
             database=Artefact(role="database", name="harbour.sqlite"),
         ),
         gold=SqlGold(query="SELECT 1"),
+        source="folder",
+    )
+
+
+def make_repository_task(image: str = "hil-mcp-none:1") -> Task:
+    """A repository task that lives in an image."""
+    return Task(
+        task_id=TaskId("pumps"),
+        statement="Make the pumps stop.",
+        registry=Registry(blockers=(make_blocker("limit"),)),
+        environment=RepositoryEnvironment(
+            repository="pumps/pumps",
+            language="python",
+            image=Artefact(role="image", name="pumps.tar.zst", image=image),
+        ),
+        gold=RepositoryGold(patch=None, fail_to_pass=("t.py::t",)),
         source="folder",
     )

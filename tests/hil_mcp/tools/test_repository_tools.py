@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import anyio
 import pytest
 
 from hil_mcp.errors import AgentFacingError
-from hil_mcp.repository.base_tree import start_from_one_commit
-from hil_mcp.repository.jobs import open_jobs
+from hil_mcp.repository.workbench import Workbench
 from hil_mcp.tools.command_output import command_output
 from hil_mcp.tools.edit_file import edit_file
 from hil_mcp.tools.list_files import list_files
@@ -56,19 +56,22 @@ async def desk(
     async def submit(_kind: Literal["patch"], content: str) -> None:
         submissions.append(content)
 
-    async with opened(kind, tree) as sandbox, open_jobs(sandbox) as jobs:
-        base = await start_from_one_commit(sandbox)
-        tools = [
-            list_files(sandbox),
-            read_file(sandbox),
-            search_code(sandbox),
-            edit_file(sandbox),
-            run_command(jobs, wait_s=wait_s),
-            command_output(jobs),
-            run_tests(jobs, tests, wait_s=wait_s),
-            submit_patch(sandbox, base, submit),
+    bench = Workbench(lambda: opened(kind, tree))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.run)
+        made = [
+            list_files(bench),
+            read_file(bench),
+            search_code(bench),
+            edit_file(bench),
+            run_command(bench.jobs, wait_s=wait_s),
+            command_output(bench.jobs),
+            run_tests(bench.jobs, tests, wait_s=wait_s),
+            submit_patch(bench, bench.base, submit),
         ]
-        yield Desk(sandbox, {tool.name: tool for tool in tools}, submissions)
+        await bench.base()
+        yield Desk(bench, {tool.name: tool for tool in made}, submissions)
+        await bench.close()
 
 
 @pytest.fixture
@@ -557,9 +560,13 @@ async def test_an_upstream_repository_shows_one_commit_and_nothing_of_its_histor
 
 
 async def test_files_that_were_there_before_are_not_the_agents_work(tree: Path) -> None:
-    subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
+    _start_repository(tree)
     (tree / "leftover.txt").write_text("of the image\n")
     async with desk("local", tree) as at:
         await at.call("submit_patch")
 
         assert at.submissions == [""]
+
+
+def _start_repository(tree: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
