@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from task_store.errors import InvalidTaskError
 from task_store.tree import pack_tree
 
 if TYPE_CHECKING:
@@ -29,11 +30,16 @@ class ArtefactFolder:
     """The files under `root`, named by their digest.
 
     Args:
-        root: Made when the first file comes.
+        root: Made when the first file comes. The folder above it is the home folder.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    def make(self) -> None:
+        """Make the folder, and the one above it for this user alone."""
+        make_private(self.root.parent)
+        self.root.mkdir(exist_ok=True)
 
     def path_of(self, sha256: str) -> Path:
         """Where the file with this digest lies, whether or not it is there."""
@@ -75,7 +81,7 @@ class ArtefactFolder:
         # Here, since reading a task writes nothing and the start of `serve` counts.
         import tempfile
 
-        self.root.mkdir(parents=True, exist_ok=True)
+        self.make()
         handle, name = tempfile.mkstemp(dir=self.root, prefix="incoming-")
         path = Path(name)
         try:
@@ -83,6 +89,11 @@ class ArtefactFolder:
                 yield out, path
         finally:
             path.unlink(missing_ok=True)
+
+
+def make_private(home: Path) -> None:
+    """Make the home folder, which holds every hidden answer, for this user alone."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 def measure(content: Path | bytes) -> StoredFile:
@@ -108,6 +119,11 @@ def _chunks(content: Path | bytes) -> Iterator[bytes]:
     if content.is_dir():
         yield pack_tree(content)
         return
-    with content.open("rb") as source:
+    try:
+        source = content.open("rb")
+    except OSError as exc:
+        # Whose file it is matters: one that cannot be written is the catalogue's trouble.
+        raise InvalidTaskError(str(content), "", f"cannot be read: {exc.strerror}") from exc
+    with source:
         while chunk := source.read(_CHUNK_BYTES):
             yield chunk

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from task_store.artefact_folder import ArtefactFolder, StoredFile
+from task_store.artefact_folder import ArtefactFolder, StoredFile, make_private
 from task_store.catalogue_rows import (
     AddOutcome,
     collision_text,
@@ -164,7 +164,9 @@ class TaskStore:
             CatalogueError: The catalogue cannot be written.
         """
         shipped = self._starter.get(task.task_id)
-        if shipped is not None and shipped.digest != task.digest:
+        if shipped is not None:
+            if shipped.digest == task.digest:
+                return "unchanged"
             raise TaskCollisionError(collision_text(task.task_id, task.task_id, shipped.source))
         _check_names(task)
         # The files come in under the lock, so that `prune` never sees one that no row names yet.
@@ -298,13 +300,21 @@ class TaskStore:
             yield None
             return
         with self._translated():
-            with self._opened_for_reading() as db:
-                is_old = self._version(db) < len(MIGRATIONS)
-            if is_old:
+            if self._needs_writing():
                 with self._writing():
                     pass
             with self._opened_for_reading() as db:
                 yield db
+
+    def _needs_writing(self) -> bool:
+        """Whether an earlier version made the catalogue, or a writer died in the middle."""
+        with self._opened_for_reading() as db:
+            try:
+                return self._version(db) < len(MIGRATIONS)
+            except sqlite3.OperationalError as exc:
+                if exc.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
+                    return True
+                raise
 
     def _opened_for_reading(self) -> closing[sqlite3.Connection]:
         db = sqlite3.connect(
@@ -319,7 +329,7 @@ class TaskStore:
         import sqlite_utils
 
         with self._translated():
-            self.catalogue_path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self.catalogue_path.parent)
             connection = sqlite3.connect(self.catalogue_path, timeout=_LOCK_TIMEOUT_S)
             connection.row_factory = sqlite3.Row
             with sqlite_utils.Database(connection, execute_plugins=False) as db:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from task_store.records import Task
     from task_store.store import TaskStore
 
+_OUTCOMES = ("added", "new version", "updated", "unchanged", "failed")
+
 app = typer.Typer(help="Import, show, check, fetch and export tasks.", no_args_is_help=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document.")]
@@ -69,7 +71,8 @@ def import_(
         print_json(import_document(results))
     else:
         counts = Counter(result.outcome or "failed" for result in results)
-        print(", ".join(f"{n} {outcome}" for outcome, n in counts.items()) or "no tasks there")
+        said = [f"{counts[outcome]} {outcome}" for outcome in _OUTCOMES if counts[outcome]]
+        print(", ".join(said) or "no tasks there")
     return batch.status
 
 

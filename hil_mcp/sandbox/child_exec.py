@@ -55,7 +55,7 @@ async def exec_child(
     try:
         child = await start_child(command, env=env, cwd=cwd)
     except (FileNotFoundError, PermissionError) as exc:
-        if not cwd.is_dir():
+        if not await anyio.Path(cwd).is_dir():
             raise SandboxGoneError(f"the sandbox's folder {cwd} is gone") from exc
         text = f"{command[0]}: not found or not executable\n".encode()
         return ExecResult(status=_NOT_FOUND, stdout=b"", stderr=text, truncated=False)
@@ -75,6 +75,7 @@ async def exec_child(
 
 
 async def _run(child: Child, stdin: bytes, stdout: OutputSink, stderr: OutputSink) -> int:
+    status = 0
     async with anyio.create_task_group() as tasks:
         done = [anyio.Event(), anyio.Event()]
         tasks.start_soon(_drain, child.drain_stdout, stdout, done[0])

@@ -88,11 +88,10 @@ class DockerSandbox:
                 on_stdout(chunk)
 
         mark = secrets.token_hex(8)
+        # Not abandoned when the caller is cancelled: the command would have no owner.
+        stream = await self._in_thread(lambda: self._start(command, mark, stdin))
         ended = False
-        stream: ExecStream | None = None
         try:
-            # Not abandoned when the caller is cancelled: the command would have no owner.
-            stream = await self._in_thread(lambda: self._start(command, mark, stdin))
             with anyio.move_on_after(timeout_s):
                 await self._run(stream, stdin, take)
                 ended = True
@@ -100,8 +99,7 @@ class DockerSandbox:
             with anyio.CancelScope(shield=True):
                 if not ended:
                     await self._kill(mark)
-                if stream is not None:
-                    stream.close()
+                stream.close()
         out, err = sinks["stdout"].output(), sinks["stderr"].output()
         if not ended:
             raise SandboxTimeoutError(timeout_s, out.data, err.data)

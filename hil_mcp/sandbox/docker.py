@@ -183,7 +183,7 @@ class DockerDaemon:
             return str(container.id)
 
     def _create(self, spec: ContainerSpec, storage: dict[str, str] | None) -> Container:
-        from docker.types import Ulimit
+        from docker.types import LogConfig, Ulimit
 
         limits = spec.limits
         ulimits = [
@@ -212,7 +212,7 @@ class DockerDaemon:
             cap_drop=["ALL"],
             cap_add=list(spec.capabilities),
             security_opt=["no-new-privileges"],
-            log_config={"Type": "none"},
+            log_config=LogConfig(type="none"),
         )
 
     def put(self, container_id: str, archive: bytes) -> None:

@@ -69,6 +69,7 @@ class Fetcher:
         self._partials = PartialFiles(partial_dir(store))
 
     def __enter__(self) -> Fetcher:
+        self._store.files.make()
         return self
 
     def __exit__(

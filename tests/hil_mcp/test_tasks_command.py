@@ -49,11 +49,11 @@ def test_import_brings_in_what_can_be_read_and_names_the_rest(
     assert run("import", folders) == 3
 
     shown = capsys.readouterr()
-    assert shown.out == "1 failed, 2 added\n"
+    assert shown.out == "2 added, 1 failed\n"
     assert shown.err == f"{broken}: blockers[1].type: is a number, a string is expected\n"
     assert {t["id"] for t in document(capsys, "list")} >= {"own_sql", "own_repository"}
     assert run("import", folders) == 3
-    assert capsys.readouterr().out == "1 failed, 2 unchanged\n"
+    assert capsys.readouterr().out == "2 unchanged, 1 failed\n"
 
 
 def test_import_tells_a_machine_what_came_of_each(folders: Path, capsys: Captured) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 import sqlite3
-from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from tests.support.sql_attacks import ATTACKS, SECRET, SETUP, Attack, Effect
 from tests.support.sql_tasks import make_database, querying, reply_to
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 _DONE = "Query executed successfully"

@@ -1,0 +1,1 @@
+"""Work on a repository inside a sandbox: files, patches, tests."""
