@@ -113,11 +113,22 @@ class Registration(Protocol):
 class Model:
     """The model that an agent uses."""
 
-    name: str
+    name: str | None = None
+    """As the agent has it; None for the one that it uses by itself."""
     base_url: str | None = None
     """Address of another endpoint than the vendor's, without the API's path."""
     key: str | None = field(default=None, repr=False)
     """The API key; None when the environment brings a login of the user's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """Where an agent finds out who its user is."""
+
+    variables: tuple[str, ...]
+    """Environment variables that hold a key, or the address that the key is for."""
+    files: tuple[str, ...] = ()
+    """Files that hold a login, from the home folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +186,11 @@ class Headless(Protocol):
     @property
     def program(self) -> str:
         """The program's name, looked up on PATH."""
+        ...
+
+    @property
+    def login(self) -> Login:
+        """What of the user's own it needs to reach its model."""
         ...
 
     def launch(self, job: Job) -> Launch:

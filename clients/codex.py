@@ -23,6 +23,7 @@ from clients.client import (
     Finished,
     Job,
     Launch,
+    Login,
     Places,
     Scope,
     Server,
@@ -33,7 +34,7 @@ from clients.transcript import Failure, FailureKind, Transcript, failure_of, rea
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_KEY_VARIABLE = "HIL_MODEL_KEY"
+_KEY_VARIABLE = "OPENAI_API_KEY"
 # Remote catalogues, helpers of its own, and looking at pictures: none has to do with the task.
 _OFF = ("plugins", "apps", "multi_agent", "goals", "default_mode_request_user_input")
 _LOST = ("Transport closed", "requires approval", "unsupported call")
@@ -130,6 +131,13 @@ class _RolloutLine(BaseModel):
 
 class _Headless:
     program: Literal["codex"] = "codex"
+    login = Login(
+        variables=(
+            "CODEX_API_KEY",
+            "OPENAI_API_KEY",
+        ),
+        files=(".codex/auth.json",),
+    )
 
     def launch(self, job: Job) -> Launch:
         settings: dict[str, object] = {
@@ -156,7 +164,8 @@ class _Headless:
             environment[variable] = job.model.key
         arguments = [
             *("exec", "--json", "--skip-git-repo-check", "--ignore-user-config"),
-            *("--ignore-rules", "-s", "danger-full-access", "-m", job.model.name),
+            *("--ignore-rules", "-s", "danger-full-access"),
+            *(() if job.model.name is None else ("-m", job.model.name)),
             *(word for key, value in settings.items() for word in ("-c", f"{key}={_toml(value)}")),
             *(word for feature in _OFF for word in ("--disable", feature)),
             *("-C", str(job.workspace), "-"),

@@ -19,6 +19,7 @@ from clients.client import (
     Finished,
     Job,
     Launch,
+    Login,
     Places,
     Scope,
     Server,
@@ -100,6 +101,7 @@ class _Event(BaseModel):
 
 class _Headless:
     program: Literal["cursor-agent"] = "cursor-agent"
+    login = Login(variables=("CURSOR_API_KEY",))
 
     def launch(self, job: Job) -> Launch:
         servers = {"mcpServers": {SERVER_NAME: _Registration().entry(job.server)}}
@@ -116,7 +118,8 @@ class _Headless:
         return Launch(
             arguments=(
                 *("-p", "--force", "--approve-mcps", "--output-format", "stream-json"),
-                *("--model", job.model.name, job.prompt),
+                *(() if job.model.name is None else ("--model", job.model.name)),
+                job.prompt,
             ),
             environment=environment,
             stdin="",

@@ -20,6 +20,7 @@ from clients.client import (
     Finished,
     Job,
     Launch,
+    Login,
     Places,
     Scope,
     Server,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _PREFIX = f"{SERVER_NAME}_"
 _PROVIDER = "endpoint"
+_KEY_VARIABLE = "OPENAI_API_KEY"
 _LOST = ("Not connected", "Connection closed", "-32001")
 # `task` starts helpers of its own; `question` waits for a person.
 _PERMISSION = {
@@ -119,9 +121,17 @@ class _Event(BaseModel):
 
 class _Headless:
     program: Literal["opencode"] = "opencode"
+    login = Login(
+        variables=(
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+        ),
+        files=(".local/share/opencode/auth.json",),
+    )
 
     def launch(self, job: Job) -> Launch:
         config = job.home / "opencode.json"
+        key = {} if job.model.key is None else {_KEY_VARIABLE: job.model.key}
         model = job.model.name
         settings: dict[str, object] = {
             "mcp": {SERVER_NAME: _Registration().entry(job.server)},
@@ -129,8 +139,8 @@ class _Headless:
             "autoupdate": False,
             "share": "disabled",
         }
-        if job.model.base_url is not None:
-            options = {"baseURL": f"{job.model.base_url}/v1", "apiKey": job.model.key}
+        if job.model.base_url is not None and model is not None:
+            options = {"baseURL": f"{job.model.base_url}/v1", "apiKey": f"{{env:{_KEY_VARIABLE}}}"}
             settings["provider"] = {
                 _PROVIDER: {
                     "npm": "@ai-sdk/openai-compatible",
@@ -141,9 +151,13 @@ class _Headless:
             }
             model = f"{_PROVIDER}/{model}"
         return Launch(
-            arguments=("run", "--format", "json", "--auto", "-m", model),
+            arguments=(
+                *("run", "--format", "json", "--auto"),
+                *(() if model is None else ("-m", model)),
+            ),
             environment={
                 **job.environment,
+                **key,
                 "HOME": str(job.home),
                 "OPENCODE_CONFIG": str(config),
                 # The task's own repository must not bring servers or settings.

@@ -17,6 +17,7 @@ from clients.client import (
     Finished,
     Job,
     Launch,
+    Login,
     Places,
     Scope,
     Server,
@@ -67,6 +68,13 @@ class _Registration:
 
 class _Headless:
     program: Literal["qwen"] = "qwen"
+    login = Login(
+        variables=(
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "OPENAI_MODEL",
+        )
+    )
 
     def launch(self, job: Job) -> Launch:
         settings = {
@@ -81,11 +89,12 @@ class _Headless:
             environment["OPENAI_BASE_URL"] = f"{job.model.base_url}/v1"
         if job.model.key is not None:
             environment["OPENAI_API_KEY"] = job.model.key
+        model = () if job.model.name is None else ("-m", job.model.name)
         turns = () if job.max_turns is None else ("--max-session-turns", str(job.max_turns))
         return Launch(
             arguments=(
                 *("-o", "stream-json", "--approval-mode", "yolo", "--auth-type", "openai"),
-                *("-m", job.model.name, "--allowed-mcp-server-names", SERVER_NAME, *turns),
+                *("--allowed-mcp-server-names", SERVER_NAME, *model, *turns),
             ),
             environment=environment,
             stdin=job.prompt,

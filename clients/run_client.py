@@ -36,6 +36,15 @@ def write_files(files: Mapping[Path, str]) -> None:
             file.write(text)
 
 
+def link_login(headless: Headless, *, user_home: Path, home: Path) -> None:
+    """Make the user's login files seen in a run's home, by links: a login is never copied."""
+    for name in headless.login.files:
+        if (user_home / name).is_file():
+            link = home / name
+            link.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            link.symlink_to(user_home / name)
+
+
 async def run_client(
     client: Client, job: Job, *, program: Path, limit_s: float, limit_bytes: int
 ) -> Finished:

@@ -9,6 +9,7 @@ import typer
 
 from hil_mcp.cli import diagnostics
 from hil_mcp.cli.demo import demo
+from hil_mcp.cli.doctor import doctor
 from hil_mcp.cli.exit_status import ExitStatus, status_of
 from hil_mcp.cli.grade import grade
 from hil_mcp.cli.judge import app as judge
@@ -38,6 +39,7 @@ def build_app() -> typer.Typer:
     app.command("serve")(serve)
     app.command("register")(register)
     app.command("unregister")(unregister)
+    app.command("doctor")(doctor)
     app.command("grade")(grade)
     app.command("score")(score)
     app.add_typer(judge, name="judge")
