@@ -47,7 +47,7 @@ def grade(
     if as_json:
         print_json(_document(graded))
     else:
-        _print(graded)
+        print_grades(graded)
     for one in graded:
         if one.error is not None:
             remark(str(one.error))
@@ -83,7 +83,8 @@ def _fields(grade: Grade) -> dict[str, object]:
     return grade.model_dump(mode="json")
 
 
-def _print(graded: Sequence[GradedLog]) -> None:
+def print_grades(graded: Sequence[GradedLog]) -> None:
+    """A table of verdicts and reasons, and for a single log the rows that differ."""
     from rich.markup import escape
     from rich.table import Table
 
