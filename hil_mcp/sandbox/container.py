@@ -63,6 +63,7 @@ class DockerSandbox:
         self.container_id = container_id
         self._working_dir = working_dir
         self._disk_bytes = disk_bytes
+        self._why_gone = "it was killed from outside, or is over its limit of memory"
         self._threads = anyio.CapacityLimiter(64)
 
     @property
@@ -138,6 +139,7 @@ class DockerSandbox:
 
     def _stop_when_over(self) -> None:
         if self._daemon.written_bytes(self.container_id) > self._disk_bytes:
+            self._why_gone = f"it wrote more than {self._disk_bytes:,} bytes to the disk"
             self._daemon.remove_container(self.container_id)
 
     async def _kill(self, mark: str) -> None:
@@ -156,16 +158,16 @@ class DockerSandbox:
 
     async def _status(self, exec_id: str) -> int:
         # The streams end a moment before the daemon has written the status down.
-        for _ in range(_STATUS_TRIES):
-            status = await self._in_thread(lambda: self._daemon.command_status(exec_id))
-            if status is not None:
-                return status
-            if not await self._in_thread(lambda: self._daemon.is_running(self.container_id)):
-                break
-            await anyio.sleep(0.05)
+        with suppress(SandboxGoneError):  # said below, with the reason
+            for _ in range(_STATUS_TRIES):
+                status = await self._in_thread(lambda: self._daemon.command_status(exec_id))
+                if status is not None:
+                    return status
+                if not await self._in_thread(lambda: self._daemon.is_running(self.container_id)):
+                    break
+                await anyio.sleep(0.05)
         raise SandboxGoneError(
-            f"container {self.container_id[:12]} was stopped while a command ran: killed from "
-            "outside, or over its limit of memory or disk"
+            f"container {self.container_id[:12]} is gone while a command ran: {self._why_gone}"
         )
 
     async def _in_thread(self, call: Callable[[], _T]) -> _T:

@@ -10,6 +10,7 @@ leaves here as records, text and bytes, and what it raises as `SandboxError`.
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
 from contextlib import contextmanager, suppress
@@ -29,6 +30,7 @@ _CALL_TIMEOUT_S = 60
 """For one answer of the daemon; the output of commands is waited for without it."""
 _FRAME_HEADER = struct.Struct(">BxxxL")
 _STDERR = 2
+_LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,11 +148,24 @@ class DockerDaemon:
         return str((attributes.get("Config") or {}).get("User") or "")
 
     def load_image(self, archive: IO[bytes] | Iterator[bytes]) -> tuple[str, ...]:
-        """Load an uncompressed image archive as `docker save` writes it; the tags it brought."""
+        """Load an uncompressed image archive as `docker save` writes it; the names it brought.
+
+        Raises:
+            SandboxError: The archive is cut short or none.
+        """
+        api = self._client.api
+        names: list[str] = []
+        problem = ""
         with docker_errors(self.address):
-            # What sends it streams an iterator as it does a file.
-            images = self._client.images.load(archive)  # pyright: ignore[reportArgumentType]
-            return tuple(tag for image in images for tag in image.tags)
+            # Read to the end even after an error: the SDK's own method leaves its socket open.
+            for line in api.load_image(archive):
+                problem = str(line.get("error") or problem)
+                loaded = _LOADED.search(str(line.get("stream") or ""))
+                if loaded:
+                    names.append(loaded[1])
+        if problem:
+            raise SandboxError(f"Docker at {self.address} cannot load the archive: {problem}")
+        return tuple(names)
 
     def image_tags(self, repository: str) -> tuple[str, ...]:
         """All tags of a repository, as `repository:tag`."""

@@ -31,12 +31,17 @@ EACH_SANDBOX = [
 ]
 
 
-@contextmanager
-def docker_daemon() -> Generator[DockerDaemon]:
-    """The daemon that scripts/start_test_docker.sh started."""
+def docker_address() -> str:
+    """Where scripts/start_test_docker.sh started a daemon."""
     if not _ADDRESS_FILE.exists():
         pytest.fail("no Docker daemon for the tests: run scripts/start_test_docker.sh first")
-    daemon = DockerDaemon(_ADDRESS_FILE.read_text().strip())
+    return _ADDRESS_FILE.read_text().strip()
+
+
+@contextmanager
+def docker_daemon() -> Generator[DockerDaemon]:
+    """The daemon of the tests."""
+    daemon = DockerDaemon(docker_address())
     try:
         yield daemon
     finally:
