@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _KEY_VARIABLE = "OPENAI_API_KEY"
-# Remote catalogues, helpers of its own, and looking at pictures: none has to do with the task.
+# Remote catalogues, sub-agents and goals of its own, and a person who would have to answer.
 _OFF = ("plugins", "apps", "multi_agent", "goals", "default_mode_request_user_input")
 _LOST = ("Transport closed", "requires approval", "unsupported call")
 

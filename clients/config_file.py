@@ -55,13 +55,11 @@ class Change:
 
     def diff(self) -> str:
         """The change as a unified diff; empty where there is none."""
-        now, after = ((data or b"").decode().splitlines(keepends=True) for data in self._sides())
+        sides = (self.now, self.after)
+        now, after = ((data or b"").decode().splitlines(keepends=True) for data in sides)
         lines = difflib.unified_diff(now, after, str(self.path), str(self.path))
         ended = (line if line.endswith("\n") else f"{line}\n" for line in lines)
         return "".join(line.replace("\r\n", "\n") for line in ended)
-
-    def _sides(self) -> tuple[bytes | None, bytes | None]:
-        return self.now, self.after
 
 
 class _Record(BaseModel):
@@ -136,7 +134,12 @@ class ConfigFiles:
         )
         # The record first: a file of ours without a record could not be put back.
         _replace(folder / _RECORD, kept.model_dump_json().encode(), mode=0o600)
-        _write(change)
+        try:
+            _write(change)
+        except ConfigFileError:
+            if record is None:
+                shutil.rmtree(folder)
+            raise
         return folder
 
     def write_removal(self, change: Change) -> None:

@@ -35,7 +35,7 @@ _PREFIX = f"{SERVER_NAME}_"
 _PROVIDER = "endpoint"
 _KEY_VARIABLE = "OPENAI_API_KEY"
 _LOST = ("Not connected", "Connection closed", "-32001")
-# `task` starts helpers of its own; `question` waits for a person.
+# `task` starts sub-agents; `question` waits for a person.
 _PERMISSION = {
     f"{_PREFIX}*": "allow",
     "bash": "allow",

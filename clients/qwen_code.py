@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from clients.transcript import Transcript
 
-# Its web and memory tools, its helpers, and what waits for a person or a later day.
+# Its web and memory tools, its sub-agents, and what waits for a person or a later day.
 _OFF = (
     *("web_search", "web_fetch", "save_memory", "ask_user_question", "agent", "task"),
     *("send_message", "list_agents", "monitor", "cron_create", "loop_wakeup", "exit_plan_mode"),

@@ -131,7 +131,6 @@ def _server(
     settings: Settings,
 ) -> Server:
     from clients.client import HttpServer, StdioServer
-    from hil_mcp.settings import default_home
 
     if http is not None:
         if task is not None or judge is not None:
@@ -145,13 +144,11 @@ def _server(
         raise ConfigError("--token-file is for --http")
     _check_task(task, settings)
     judge_option = () if judge is None else ("--judge", judge)
-    home = (
-        {} if settings.home == default_home() else {"HIL_MCP_HOME": str(settings.home.absolute())}
-    )
     return StdioServer(
         command=sys.executable,
         args=("-m", "hil_mcp", "serve", "--task", task, "--mode", mode.value, *judge_option),
-        env=home,
+        # Always: some agents pass on nothing that the default would be found by.
+        env={"HIL_MCP_HOME": str(settings.home.absolute())},
     )
 
 

@@ -87,8 +87,8 @@ async def test_the_only_way_to_get_help_is_ask_human(client: Client, tmp_path: P
     tools = set(model.requests[0].tools)
     web = {"WebSearch", "WebFetch", "web_search", "google_web_search", "web_fetch", "webfetch"}
     asking = {"AskUserQuestion", "ask_user", "question"}
-    helpers = {"Agent", "Task", "spawn_agent", "task", "save_memory"}
-    assert tools & (web | asking | helpers) == set()
+    agents = {"Agent", "Task", "spawn_agent", "task", "save_memory"}
+    assert tools & (web | asking | agents) == set()
 
 
 @pytest.mark.parametrize("client", AGENTS)

@@ -263,7 +263,9 @@ def test_a_file_that_cannot_be_edited_is_left_alone(
     assert path.read_bytes() == content
 
 
-def test_a_read_only_file_is_left_alone(user: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_read_only_file_is_left_alone(
+    user: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = user / ".claude.json"
     path.write_text("{}")
     path.chmod(0o444)
@@ -272,6 +274,7 @@ def test_a_read_only_file_is_left_alone(user: Path, capsys: pytest.CaptureFixtur
 
     assert status == 5
     assert "chmod u+w" in capsys.readouterr().err
+    assert not any((home / "registered").iterdir())
     assert path.read_text() == "{}"
 
 
