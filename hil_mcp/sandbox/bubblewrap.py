@@ -35,6 +35,15 @@ _SYSTEM_FILES = (
     "/etc/mime.types",
     "/etc/ssl/certs",
 )
+_KERNEL_SETTINGS = (
+    "/proc/acpi",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/irq",
+    "/proc/scsi",
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+)
 _USER_ID = "1000"
 
 
@@ -103,6 +112,10 @@ def _arguments(scratch: Scratch, protected: Sequence[Path]) -> list[str]:
         if any(path.is_relative_to(system) for system in _SYSTEM_DIRS):
             arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
+    # Run by root, the sandbox's user owns the kernel's settings, and bwrap covers them only when
+    # their folder, which nobody may write to, is writable.
+    for path in _KERNEL_SETTINGS:
+        arguments += ["--ro-bind-try", path, path]
     for source, target in (
         (scratch.repository_dir, WORKING_DIR),
         (scratch.home_dir, "/home/user"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _CALL_TIMEOUT_S = 60
 """For one answer of the daemon; the output of commands is waited for without it."""
+_LOAD_TIMEOUT_S = 3600
 _FRAME_HEADER = struct.Struct(">BxxxL")
 _STDERR = 2
 _LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)")
@@ -153,10 +154,14 @@ class DockerDaemon:
         Raises:
             SandboxError: The archive is cut short or none.
         """
-        api = self._client.api
+        import docker
+
         names: list[str] = []
         problem = ""
-        with docker_errors(self.address):
+        with (
+            docker_errors(self.address),
+            docker.APIClient(base_url=self.address, timeout=_LOAD_TIMEOUT_S) as api,
+        ):
             # Read to the end even after an error: the SDK's own method leaves its socket open.
             for line in api.load_image(archive):
                 problem = str(line.get("error") or problem)

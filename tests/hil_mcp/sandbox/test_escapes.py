@@ -1,0 +1,136 @@
+"""Escapes from a sandbox: none succeeds where something guards, each does where nothing does."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from hil_mcp.repository.base_tree import start_from_one_commit
+from hil_mcp.repository.patch import take_patch
+from hil_mcp.sandbox.errors import SandboxTimeoutError
+from tests.support.escape_attempts import ATTEMPTS, Attempt
+from tests.support.escape_stage import Stage, open_stage
+from tests.support.sandboxes import EACH_SANDBOX, opened
+
+if TYPE_CHECKING:
+    from hil_mcp.sandbox.sandbox import Sandbox, SandboxKind
+
+_GUARDED = ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)]
+
+
+def test_there_are_at_least_fifty_attempts() -> None:
+    assert len({attempt.name for attempt in ATTEMPTS}) == len(ATTEMPTS) >= 50
+
+
+@pytest.fixture(scope="module")
+def outcomes(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> dict[str, bool]:
+    """Whether each attempt got out of one kind of sandbox, by the attempt's name."""
+    kind: SandboxKind = request.param
+    folder = tmp_path_factory.mktemp(f"stage-{kind}")
+    tree = folder / "tree"
+    tree.mkdir()
+    (tree / "a.txt").write_text("a\n")
+    with open_stage(folder, tree) as stage:
+        return anyio.run(_try_all, kind, tree, stage)
+
+
+async def _try_all(kind: SandboxKind, tree: Path, stage: Stage) -> dict[str, bool]:
+    async with AsyncExitStack() as stack:
+        protected = (Path(stage.names["home"]), Path(stage.names["package"]))
+        other = await stack.enter_async_context(opened(kind, tree, session_id="other"))
+        inside = await stack.enter_async_context(
+            opened(kind, tree, session_id="inside", protected=protected)
+        )
+        # In a folder that all users may enter, so that only the sandbox itself keeps others out.
+        write = f"printf %s '{stage.secret}' >other-{stage.names['unique']}"
+        await other.exec(["sh", "-c", write], timeout_s=10, limit_bytes=1000)
+        return {attempt.name: await _gets_out(inside, attempt, stage) for attempt in ATTEMPTS}
+
+
+async def _gets_out(sandbox: Sandbox, attempt: Attempt, stage: Stage) -> bool:
+    script = f"mkdir -p try && cd try && {{ {stage.script(attempt.script)}\n}}; cd ..; rm -rf try"
+    try:
+        result = await sandbox.exec(["sh", "-c", script], timeout_s=15, limit_bytes=50_000_000)
+    except SandboxTimeoutError as exc:
+        return stage.secret.encode() in exc.stdout
+    return stage.secret.encode() in result.stdout or b"ESCAPED" in result.stdout
+
+
+@pytest.mark.parametrize("outcomes", ["local"], indirect=True)
+@pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda a: a.name)
+def test_the_control_succeeds_where_nothing_guards(
+    attempt: Attempt, outcomes: dict[str, bool]
+) -> None:
+    if attempt.needs_root and os.geteuid() != 0:
+        pytest.skip("succeeds for root only")
+
+    assert outcomes[attempt.name]
+
+
+@pytest.mark.parametrize("outcomes", _GUARDED, indirect=True)
+@pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda a: a.name)
+def test_no_attempt_gets_out(attempt: Attempt, outcomes: dict[str, bool]) -> None:
+    assert not outcomes[attempt.name]
+
+
+@pytest.mark.parametrize("kind", EACH_SANDBOX)
+async def test_what_git_runs_while_a_patch_is_taken_runs_inside(
+    kind: SandboxKind, tmp_path: Path
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "a.txt").write_text("a\n")
+    planted = tmp_path / "planted"
+    script = (
+        f"git config filter.f.clean 'sh -c \"cat; : >{planted}\"';"
+        "echo '*.txt filter=f' >.gitattributes; echo b >b.txt"
+    )
+    async with opened(kind, tree) as sandbox:
+        base = await start_from_one_commit(sandbox)
+        await sandbox.exec(["sh", "-c", script], timeout_s=10, limit_bytes=1000)
+        await take_patch(sandbox, base)
+
+    assert planted.exists() == (kind == "local")
+
+
+@pytest.mark.parametrize("kind", EACH_SANDBOX)
+async def test_no_process_outlives_its_session(kind: SandboxKind, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    mark = str(4_000_000 + os.getpid())
+    async with opened(kind, tree) as sandbox:
+        await sandbox.exec(
+            ["sh", "-c", f"env -i setsid sh -c 'exec sleep {mark}' >/dev/null 2>&1 & sleep 0.5"],
+            timeout_s=10,
+            limit_bytes=1000,
+        )
+    if kind == "local":
+        (left,) = _running(mark)
+        os.kill(left, signal.SIGKILL)
+        return
+    with anyio.fail_after(5):  # killed with its sandbox; the kernel takes a moment to clear it up
+        while _running(mark):  # noqa: ASYNC110  # another process's end gives no event
+            await anyio.sleep(0.02)
+
+
+def _running(mark: str) -> list[int]:
+    return [
+        int(path.parent.name)
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if mark.encode() in _bytes_of(path)
+    ]
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
