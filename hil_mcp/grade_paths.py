@@ -6,21 +6,21 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hil_mcp.errors import ConfigError, DataError, HilMcpError
+from hil_mcp.errors import DataError, HilMcpError
 from hil_mcp.events import Submission
+from hil_mcp.graders import grade_submission, grader_version
 from hil_mcp.grading import append_grade, grade_of, newest_grade
 from hil_mcp.run_folder import read_attempt, refuse_changed_log
 from hil_mcp.session_opening import LOG_NAME
 from hil_mcp.session_reader import read_session
-from hil_mcp.sql.grade import GRADER_VERSION, grade_sql
 from task_store.errors import TaskStoreError
-from task_store.records import SqlEnvironment, SqlGold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from hil_mcp.grading import Finding, Grade
+    from hil_mcp.grading import Grade
+    from hil_mcp.sandbox.opening import SandboxConfig
     from hil_mcp.session_reader import SessionRecord
     from task_store.records import Task
     from task_store.store import TaskStore
@@ -55,7 +55,7 @@ def find_logs(paths: Iterable[Path]) -> list[Path]:
     return logs
 
 
-async def grade_log(path: Path, store: TaskStore) -> GradedLog:
+async def grade_log(path: Path, store: TaskStore, sandboxes: SandboxConfig) -> GradedLog:
     """Grade the last submission of one log, and keep the grade beside it.
 
     A grade that this version of the grader has already given is not worked out again.
@@ -66,7 +66,7 @@ async def grade_log(path: Path, store: TaskStore) -> GradedLog:
         task_id = record.start.task_id
         # In the version that was served: another gold or other rules would be another task.
         task = store.get(task_id, digest=record.start.task_digest)
-        grade = await _grade(record, task, store)
+        grade = await _grade(record, task, store, sandboxes)
     except (HilMcpError, TaskStoreError) as exc:
         return GradedLog(path=path, task_id=task_id, error=exc)
     return GradedLog(path=path, task_id=task_id, grade=grade)
@@ -81,7 +81,9 @@ def _read(path: Path) -> SessionRecord:
     return record
 
 
-async def _grade(record: SessionRecord, task: Task, store: TaskStore) -> Grade:
+async def _grade(
+    record: SessionRecord, task: Task, store: TaskStore, sandboxes: SandboxConfig
+) -> Grade:
     folder, start = record.path.parent, record.start
     submissions = record.of(Submission)
     submitted = _content(submissions[-1], folder) if submissions else None
@@ -92,25 +94,20 @@ async def _grade(record: SessionRecord, task: Task, store: TaskStore) -> Grade:
         submission_digest=digest,
         task_digest=start.task_digest,
     )
-    if known is not None and known.compat is not None and known.grader_version == GRADER_VERSION:
+    if (
+        known is not None
+        and known.strict is not None
+        and known.grader_version == grader_version(task)
+    ):
         return known
     grade = grade_of(
-        await _finding(task, submitted, store),
+        await grade_submission(task, submitted, store, sandboxes, name=start.session_id),
         session_id=start.session_id,
         submission_digest=digest,
         task_digest=start.task_digest,
     )
     append_grade(folder, grade)
     return grade
-
-
-async def _finding(task: Task, submitted: str | None, store: TaskStore) -> Finding:
-    match task.gold, task.environment:
-        case SqlGold() as gold, SqlEnvironment(database=database):
-            path = store.artefact_path(database, task_id=task.task_id)
-            return await grade_sql(gold, path, submitted)
-        case _:
-            raise ConfigError(f"task {task.task_id}: repository tasks cannot be graded yet")
 
 
 def _content(submission: Submission, folder: Path) -> str:

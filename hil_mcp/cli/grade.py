@@ -35,19 +35,21 @@ def grade(
     import anyio
 
     from hil_mcp.grade_paths import find_logs, grade_log
+    from hil_mcp.sandbox.opening import sandbox_config
     from hil_mcp.settings import load_settings
     from task_store.store import TaskStore
 
-    store = TaskStore(load_settings().home)
+    settings = load_settings()
+    store, sandboxes = TaskStore(settings.home), sandbox_config(settings)
 
     async def grade_all() -> list[GradedLog]:
-        return [await grade_log(log, store) for log in find_logs(paths)]
+        return [await grade_log(log, store, sandboxes) for log in find_logs(paths)]
 
     graded = anyio.run(grade_all)
     if as_json:
         print_json(_document(graded))
     else:
-        _print(graded)
+        print_grades(graded)
     for one in graded:
         if one.error is not None:
             remark(str(one.error))
@@ -57,7 +59,7 @@ def grade(
 def _status(graded: GradedLog) -> ExitStatus:
     if graded.error is not None:
         return status_of(graded.error)
-    is_graded = graded.grade is not None and graded.grade.compat is not None
+    is_graded = graded.grade is not None and graded.grade.strict is not None
     return ExitStatus.DONE if is_graded else ExitStatus.DATA
 
 
@@ -75,7 +77,7 @@ def _document(graded: Sequence[GradedLog]) -> dict[str, object]:
         "n": len(graded),
         "n_compat": sum(one.grade is not None and one.grade.compat is True for one in graded),
         "n_strict": sum(one.grade is not None and one.grade.strict is True for one in graded),
-        "n_not_graded": sum(one.grade is None or one.grade.compat is None for one in graded),
+        "n_not_graded": sum(one.grade is None or one.grade.strict is None for one in graded),
     }
 
 
@@ -83,7 +85,8 @@ def _fields(grade: Grade) -> dict[str, object]:
     return grade.model_dump(mode="json")
 
 
-def _print(graded: Sequence[GradedLog]) -> None:
+def print_grades(graded: Sequence[GradedLog]) -> None:
+    """A table of verdicts and reasons, and for a single log the rows that differ."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -73,7 +74,9 @@ def register(
     change = files.plan_server(target, SERVER_NAME, found.registration.entry(server))
     steps = found.registration.next_steps(scope.value)
     if http is not None:
-        shown = f"$(cat {token_file})" if token_file else "the server's token"
+        shown = "the server's token"
+        if token_file is not None:
+            shown = f"$(cat {shlex.quote(str(token_file.absolute()))})"
         steps = (f'export {TOKEN_VARIABLE}="{shown}"    before the agent starts', *steps)
     record = None if dry_run else files.write_server(change)
     if as_json:

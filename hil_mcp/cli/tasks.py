@@ -11,6 +11,8 @@ import typer
 from hil_mcp.cli.batch import Batch
 from hil_mcp.cli.output import console, print_json, remark
 from hil_mcp.errors import ConfigError
+from hil_mcp.modes import Mode
+from hil_mcp.prompts import PromptStyle
 from task_store.errors import TaskStoreError
 
 if TYPE_CHECKING:
@@ -224,6 +226,35 @@ def prune(
             f"{freed_bytes:,} bytes freed"
         )
     return batch.status
+
+
+@app.command()
+def prompt(
+    task: Annotated[str, typer.Argument(help="Id or alias.", show_default=False)],
+    *,
+    mode: Annotated[Mode, typer.Option(help="What the agent gets.")] = Mode.ASK_HUMAN,
+    style: Annotated[
+        PromptStyle, typer.Option("--prompt", help="Our own words, or the released instruction.")
+    ] = PromptStyle.OWN,
+    as_json: AsJson = False,
+) -> None:
+    """Print the statement that an agent is given for a task."""
+    from hil_mcp.prompts import prompt_digest, statement_for
+
+    _, store = _open()
+    found = store.get(task)
+    text = statement_for(found, mode, style)
+    if as_json:
+        print_json(
+            {
+                "id": found.task_id,
+                "mode": mode.value,
+                "prompt": text,
+                "prompt_digest": prompt_digest(style),
+            }
+        )
+    else:
+        print(text, end="")
 
 
 @app.command()

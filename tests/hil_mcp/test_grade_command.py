@@ -17,7 +17,7 @@ from hil_mcp.grading import GRADES_FILE, newest_grade
 from hil_mcp.modes import Mode
 from hil_mcp.run_folder import AttemptRecord, LogHeadEntry, write_record
 from hil_mcp.session_reader import read_session
-from task_store.records import SqlGold, TaskKind
+from task_store.records import RepositoryGold, SqlGold, TaskKind
 from task_store.store import TaskStore
 from tests.support.sessions import submission, write_log
 from tests.support.sql_tasks import make_database
@@ -326,3 +326,22 @@ def test_a_starter_task_is_graded_without_an_import(
     _, document, _ = grade(capsys, right, wrong)
 
     assert [session["strict"] for session in document["sessions"]] == [True, False]
+
+
+def test_a_patch_is_graded_by_the_hidden_tests(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIL_MCP_SANDBOX", "local")
+    store = TaskStore(home)
+    found = next(store.get(o.task_id) for o in store.list() if o.kind is TaskKind.REPOSITORY)
+    assert isinstance(found.gold, RepositoryGold)
+    right = make_log(tmp_path / "right", found, submission(found.gold.patch or ""))
+    empty = make_log(tmp_path / "empty", found, submission(""))
+    silent = make_log(tmp_path / "silent", found)
+
+    status, document, _ = grade(capsys, right, empty, silent)
+
+    assert status == ExitStatus.DONE
+    assert [session["strict"] for session in document["sessions"]] == [True, False, False]
+    assert [session["compat"] for session in document["sessions"]] == [True, False, False]
+    assert {"passed"} == {test["status"] for test in document["sessions"][0]["detail"]["tests"]}

@@ -44,6 +44,12 @@ AWKWARD = {
     "toml_no_final_newline": ("codex", b"[a]\nb = 1"),
 }
 
+# Only the kept copy knows how an empty object was spread over lines, or that there was none.
+LOOSE = {
+    *("empty", "only_blank_lines", "only_a_comment", "toml_no_final_newline"),
+    *("spread_empty_object", "spread_empty_servers"),
+}
+
 
 @pytest.fixture(autouse=True)
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -96,6 +102,22 @@ def test_a_file_is_given_back_byte_for_byte(
 
     assert b"lockers_late" in registered
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("case", sorted(AWKWARD.keys() - LOOSE))
+def test_a_file_that_grew_meanwhile_loses_our_entry_alone(
+    case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client, content = AWKWARD[case]
+    path = _config(capsys, client)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+    assert _run("register", client, *TASK) == 0
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert _run("unregister", client) == 0
+
+    assert path.read_bytes() == content + b"\n"
 
 
 @pytest.mark.parametrize("scope", ["user", "project"])
