@@ -14,6 +14,7 @@ from judge.figures import figures_of
 from judge.intervals import to_f1
 from judge.lifecycle import close_judge, probe_judge, warm_judge
 from judge.pairs import digest_of_pairs
+from judge.remembered_embedder import RememberedEmbedder
 from task_store.records import SqlEnvironment
 
 if TYPE_CHECKING:
@@ -46,12 +47,13 @@ class Evaluation:
 
 
 def fresh_judge(settings: Settings) -> Judge:
-    """The judge that the settings name, without a cache before it.
+    """The judge that the settings name, to be measured: no cache, and no text embedded twice.
 
     Raises:
         JudgeUsageError: No judge can be built from the settings.
     """
-    return build_judge(settings.judge, replace(judge_config(settings), cache_path=None))
+    config = judge_config(settings, RememberedEmbedder())
+    return build_judge(settings.judge, replace(config, cache_path=None))
 
 
 async def evaluate_judge(

@@ -169,6 +169,7 @@ async def running(
         child = await start_child(plan.command, env=environment)
     except OSError as exc:
         raise ConfigError(f"{plan.command[0]}: cannot be run: {exc.strerror}") from exc
+    failed: SandboxError | None = None
     async with child:
         server = RunningServer(child, log_path)
         with log_path.open("wb") as log:
@@ -176,8 +177,11 @@ async def running(
                 watching.start_soon(server.watch, log)
                 try:
                     yield server
-                finally:
-                    watching.cancel_scope.cancel()
+                except SandboxError as exc:  # kept: a task group would wrap it
+                    failed = exc
+                watching.cancel_scope.cancel()
+    if failed is not None:
+        raise failed
 
 
 def _tail(path: Path) -> str:

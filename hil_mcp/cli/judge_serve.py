@@ -69,8 +69,32 @@ async def _run(
     wait_s: float,
     as_json: bool,
 ) -> None:
+    """Serve until SIGTERM; the server must not outlive this process."""
     import anyio
 
+    from hil_mcp.errors import HilMcpError
+
+    failed: HilMcpError | None = None
+    with anyio.open_signal_receiver(signal.SIGTERM) as signals:
+        async with anyio.create_task_group() as serving:
+
+            async def end_when_told() -> None:
+                async for _ in signals:
+                    serving.cancel_scope.cancel()
+
+            serving.start_soon(end_when_told)
+            try:
+                await _serve(plan, settings, url, wait_s=wait_s, as_json=as_json)
+            except HilMcpError as exc:  # kept: a task group would wrap it
+                failed = exc
+            serving.cancel_scope.cancel()
+    if failed is not None:
+        raise failed
+
+
+async def _serve(
+    plan: ServerPlan, settings: Settings, url: str, *, wait_s: float, as_json: bool
+) -> None:
     from hil_mcp.vllm_server import check_vllm, kept_api_key, running
 
     await check_vllm(plan.command[0])
@@ -94,11 +118,7 @@ async def _run(
         else:
             print(f"ready: {url} serves {', '.join(names)}; the API key is in {key_place}")
         sys.stdout.flush()
-        async with anyio.create_task_group() as waiting:
-            waiting.start_soon(server.wait)
-            with anyio.open_signal_receiver(signal.SIGTERM) as signals:
-                async for _ in signals:
-                    waiting.cancel_scope.cancel()
+        await server.wait()
 
 
 def _print_plan(plan: ServerPlan, key_place: str, *, as_json: bool) -> None:

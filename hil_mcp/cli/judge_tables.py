@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from judge.figures import Figures, KindFigures
     from judge.intervals import Share
 
-_MOST_LISTED = 40
-"""Disagreements on the screen; the JSON document has all."""
+_MOST_LISTED = 20
+"""Entries of one list on the screen; the JSON document has all."""
 _QUESTION_WIDTH = 90
 
 
