@@ -17,6 +17,21 @@ test: $(STAMP)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --skip-empty
 
+# Drives the real agents, which it gets from npm: needs node.
+test-agents: $(STAMP)
+	$(BIN)/python -m pytest tests/e2e --run-agents -m agents -n 2
+
+# The unmodified agents, from npm, against scripted models on loopback.
+test-agents: $(STAMP)
+	$(BIN)/python -m tests.support.agents
+	$(BIN)/python -m pytest tests/e2e --run-agents
+
+# A Docker daemon of the tests' own; needs root on Debian (scripts/start_test_docker.sh).
+test-docker: $(STAMP)
+	scripts/start_test_docker.sh
+	DOCKER_HOST=$$(cat .cache/docker/address) $(BIN)/python -m pytest tests -m docker --run-docker; \
+	  status=$$?; scripts/stop_test_docker.sh; exit $$status
+
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -32,6 +47,11 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# Ratios in one run; each bench ends with status 1 when one of its bounds does not hold.
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.serving
+	$(BIN)/python -m benchmarks.sql_compare
 
 # Resolves pyproject.toml anew. The file holds hashes and no index address.
 lock: $(STAMP)

@@ -20,6 +20,7 @@ from clients.client import (
     Finished,
     Job,
     Launch,
+    Login,
     Places,
     Scope,
     Server,
@@ -41,7 +42,10 @@ _LOST = ("No such tool available", "Not connected", "Connection closed")
 
 class _Registration:
     def target(self, scope: Scope, places: Places) -> ConfigTarget:
-        path = places.home / ".claude.json" if scope == "user" else places.project / ".mcp.json"
+        if scope == "user":
+            path = places.folder("CLAUDE_CONFIG_DIR", places.home) / ".claude.json"
+        else:
+            path = places.project / ".mcp.json"
         return ConfigTarget(path=path, format="json", keys=("mcpServers",))
 
     def entry(self, server: Server) -> Mapping[str, object]:
@@ -71,12 +75,22 @@ class _Registration:
 
 class _Headless:
     program: Literal["claude"] = "claude"
+    login = Login(
+        variables=(
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_BASE_URL",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+        ),
+        files=(".claude/.credentials.json",),
+    )
 
     def launch(self, job: Job) -> Launch:
         config = job.home / "hil-mcp.json"
         servers = {"mcpServers": {SERVER_NAME: _Registration().entry(job.server)}}
         arguments = [
-            *("-p", "--output-format", "stream-json", "--verbose", "--model", job.model.name),
+            *("-p", "--output-format", "stream-json", "--verbose"),
+            *(() if job.model.name is None else ("--model", job.model.name)),
             *("--mcp-config", str(config), "--strict-mcp-config", "--setting-sources", ""),
             *("--permission-mode", "dontAsk", "--tools", ",".join(_OWN_TOOLS)),
             *("--allowedTools", f"mcp__{SERVER_NAME}", *_OWN_TOOLS),

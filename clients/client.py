@@ -8,11 +8,11 @@ headless run what would be started, and both are carried out elsewhere.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from clients.transcript import Transcript
 
@@ -23,6 +23,11 @@ ASK_TOOL = "ask_human"
 CALL_LIMIT_S = 600
 """The time that agents are told to wait for one call; replies come far sooner."""
 STARTUP_LIMIT_S = 60
+
+FOLDER_VARIABLES = (
+    *("APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"),
+)
+"""Environment variables by which users move agents' configuration folders."""
 
 Scope: TypeAlias = Literal["user", "project"]
 ConfigFormat: TypeAlias = Literal["json", "toml"]
@@ -61,8 +66,13 @@ class Places:
     """The project's folder."""
     platform: str
     """As `sys.platform` has it."""
-    app_data: Path | None = None
-    """`%APPDATA%` on Windows."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Those of `FOLDER_VARIABLES` that are set."""
+
+    def folder(self, variable: str, default: Path) -> Path:
+        """The folder that a variable names, or the default."""
+        value = self.variables.get(variable)
+        return Path(value) if value else default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +113,22 @@ class Registration(Protocol):
 class Model:
     """The model that an agent uses."""
 
-    name: str
+    name: str | None = None
+    """As the agent has it; None for the one that it uses by itself."""
     base_url: str | None = None
     """Address of another endpoint than the vendor's, without the API's path."""
     key: str | None = field(default=None, repr=False)
     """The API key; None when the environment brings a login of the user's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """Where an agent finds out who its user is."""
+
+    variables: tuple[str, ...]
+    """Environment variables that hold a key, or the address that the key is for."""
+    files: tuple[str, ...] = ()
+    """Files that hold a login, from the home folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,11 +167,17 @@ class Launch:
 class Finished:
     """What an ended run left."""
 
-    exit_status: int
-    """As the system gives it; negative for a signal."""
+    exit_status: int | None
+    """As the system gives it, negative for a signal; None when its time ran out."""
     stdout: str
     stderr: str
     home: Path
+
+    def complaint(self) -> str:
+        """What a run that told nothing else leaves as its reason: stderr, or how it ended."""
+        if self.exit_status is None:
+            return "its time ran out"
+        return self.stderr.strip() or f"exit status {self.exit_status}"
 
 
 class Headless(Protocol):
@@ -159,6 +186,11 @@ class Headless(Protocol):
     @property
     def program(self) -> str:
         """The program's name, looked up on PATH."""
+        ...
+
+    @property
+    def login(self) -> Login:
+        """What of the user's own it needs to reach its model."""
         ...
 
     def launch(self, job: Job) -> Launch:

@@ -23,6 +23,7 @@ from clients.client import (
     Finished,
     Job,
     Launch,
+    Login,
     Places,
     Scope,
     Server,
@@ -33,18 +34,19 @@ from clients.transcript import Failure, FailureKind, Transcript, failure_of, rea
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_KEY_VARIABLE = "HIL_MODEL_KEY"
-# Remote catalogues, helpers of its own, and looking at pictures: none has to do with the task.
+_KEY_VARIABLE = "OPENAI_API_KEY"
+# Remote catalogues, sub-agents and goals of its own, and a person who would have to answer.
 _OFF = ("plugins", "apps", "multi_agent", "goals", "default_mode_request_user_input")
 _LOST = ("Transport closed", "requires approval", "unsupported call")
 
 
 class _Registration:
     def target(self, scope: Scope, places: Places) -> ConfigTarget:
-        folder = places.home if scope == "user" else places.project
-        return ConfigTarget(
-            path=folder / ".codex" / "config.toml", format="toml", keys=("mcp_servers",)
-        )
+        if scope == "user":
+            folder = places.folder("CODEX_HOME", places.home / ".codex")
+        else:
+            folder = places.project / ".codex"
+        return ConfigTarget(path=folder / "config.toml", format="toml", keys=("mcp_servers",))
 
     def entry(self, server: Server) -> Mapping[str, object]:
         entry: dict[str, object]
@@ -129,6 +131,13 @@ class _RolloutLine(BaseModel):
 
 class _Headless:
     program: Literal["codex"] = "codex"
+    login = Login(
+        variables=(
+            "CODEX_API_KEY",
+            "OPENAI_API_KEY",
+        ),
+        files=(".codex/auth.json",),
+    )
 
     def launch(self, job: Job) -> Launch:
         settings: dict[str, object] = {
@@ -155,7 +164,8 @@ class _Headless:
             environment[variable] = job.model.key
         arguments = [
             *("exec", "--json", "--skip-git-repo-check", "--ignore-user-config"),
-            *("--ignore-rules", "-s", "danger-full-access", "-m", job.model.name),
+            *("--ignore-rules", "-s", "danger-full-access"),
+            *(() if job.model.name is None else ("-m", job.model.name)),
             *(word for key, value in settings.items() for word in ("-c", f"{key}={_toml(value)}")),
             *(word for feature in _OFF for word in ("--disable", feature)),
             *("-C", str(job.workspace), "-"),
@@ -226,7 +236,7 @@ def _failure(finished: Finished, events: Sequence[_Event]) -> Failure | None:
         return failure_of(failed.error.message if failed.error else "")
     if finished.exit_status == 0:
         return None
-    message = finished.stderr.strip() or f"exit status {finished.exit_status}"
+    message = finished.complaint()
     if "required MCP servers failed" in message:
         return Failure(kind=FailureKind.NO_SERVER, message=message)
     return failure_of(message)

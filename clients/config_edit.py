@@ -80,5 +80,5 @@ def _translated(target: ConfigTarget, change: Callable[[], _Result]) -> _Result:
     except (JsonSyntaxError, TomlSyntaxError) as exc:
         raise ConfigFileError(
             f"{target.path}: is not changed, since it cannot be read as {target.format}: {exc}; "
-            "mend it, or put the entry in by hand (--dry-run prints it)"
+            "mend it first"
         ) from exc

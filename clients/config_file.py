@@ -55,13 +55,11 @@ class Change:
 
     def diff(self) -> str:
         """The change as a unified diff; empty where there is none."""
-        now, after = ((data or b"").decode().splitlines(keepends=True) for data in self._sides())
+        sides = (self.now, self.after)
+        now, after = ((data or b"").decode().splitlines(keepends=True) for data in sides)
         lines = difflib.unified_diff(now, after, str(self.path), str(self.path))
         ended = (line if line.endswith("\n") else f"{line}\n" for line in lines)
         return "".join(line.replace("\r\n", "\n") for line in ended)
-
-    def _sides(self) -> tuple[bytes | None, bytes | None]:
-        return self.now, self.after
 
 
 class _Record(BaseModel):
@@ -95,25 +93,20 @@ class ConfigFiles:
                 is not ours.
         """
         path, now = _read(target.path)
-        text = _decoded(path, now)
-        record = self._record(path)
-        if record is None and has_server(target, text, name):
-            raise ConfigFileError(
-                f'{path}: has a server "{name}" that hil-mcp did not write; '
-                "rename it or take it out first"
-            )
+        self._has_ours(path, now, target, name)
         before = self._before(path, now, target, name)
-        after = with_server(target, text, name, entry).encode()
+        after = with_server(target, _decoded(path, now), name, entry).encode()
         return Change(path=path, now=now, after=after, before=before)
 
     def plan_removal(self, target: ConfigTarget, name: str) -> Change:
         """The change that takes a server out; nothing where it is not there.
 
         Raises:
-            ConfigFileError: The file cannot be read or parsed.
+            ConfigFileError: The file cannot be read or parsed, or has a server of that name that
+                is not ours.
         """
         path, now = _read(target.path)
-        if not has_server(target, _decoded(path, now), name):
+        if not self._has_ours(path, now, target, name):
             return Change(path=path, now=now, after=now, before=now)
         before = self._before(path, now, target, name)
         return Change(path=path, now=now, after=before, before=before)
@@ -141,7 +134,12 @@ class ConfigFiles:
         )
         # The record first: a file of ours without a record could not be put back.
         _replace(folder / _RECORD, kept.model_dump_json().encode(), mode=0o600)
-        _write(change)
+        try:
+            _write(change)
+        except ConfigFileError:
+            if record is None:
+                shutil.rmtree(folder)
+            raise
         return folder
 
     def write_removal(self, change: Change) -> None:
@@ -158,6 +156,15 @@ class ConfigFiles:
                     break
                 folder.rmdir()
         shutil.rmtree(self._folder(change.path), ignore_errors=True)
+
+    def _has_ours(self, path: Path, now: bytes | None, target: ConfigTarget, name: str) -> bool:
+        is_there = has_server(target, _decoded(path, now), name)
+        if is_there and self._record(path) is None:
+            raise ConfigFileError(
+                f'{path}: has a server "{name}" that hil-mcp has no record of; '
+                "take it out by hand first"
+            )
+        return is_there
 
     def _before(
         self, path: Path, now: bytes | None, target: ConfigTarget, name: str

@@ -20,6 +20,7 @@ from clients.client import (
     Finished,
     Job,
     Launch,
+    Login,
     Places,
     Scope,
     Server,
@@ -100,6 +101,16 @@ class _Event(BaseModel):
 
 class _Headless:
     program: Literal["gemini"] = "gemini"
+    login = Login(
+        variables=(
+            "GEMINI_API_KEY",
+            "GOOGLE_GEMINI_BASE_URL",
+        ),
+        files=(
+            ".gemini/oauth_creds.json",
+            ".gemini/google_accounts.json",
+        ),
+    )
 
     def launch(self, job: Job) -> Launch:
         settings: dict[str, object] = {
@@ -108,7 +119,7 @@ class _Headless:
             "privacy": {"usageStatisticsEnabled": False},
             "telemetry": {"enabled": False},
             "general": {"disableAutoUpdate": True},
-            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "security": {"auth": {"selectedType": _login_kind(job)}},
         }
         if job.max_turns is not None:
             settings["model"] = {"maxSessionTurns": job.max_turns}
@@ -120,7 +131,8 @@ class _Headless:
         return Launch(
             arguments=(
                 *("-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"),
-                *("-m", job.model.name, "--allowed-mcp-server-names", SERVER_NAME),
+                *("--allowed-mcp-server-names", SERVER_NAME),
+                *(() if job.model.name is None else ("-m", job.model.name)),
             ),
             environment=environment,
             stdin=job.prompt,
@@ -156,6 +168,11 @@ class _Headless:
         )
 
 
+def _login_kind(job: Job) -> str:
+    has_key = job.model.key is not None or "GEMINI_API_KEY" in job.environment
+    return "gemini-api-key" if has_key else "oauth-personal"
+
+
 def _last_text(events: Sequence[_Event]) -> str:
     """What the model said since its last tool call: the text comes in pieces."""
     pieces: list[str] = []
@@ -171,12 +188,12 @@ def _failure(finished: Finished, events: Sequence[_Event], result: _Event | None
     errors = [event.message or "" for event in events if event.type == "error"]
     if result is not None and result.error is not None:
         errors.append(result.error.message)
-    message = "; ".join(error for error in errors if error) or finished.stderr.strip()
+    message = "; ".join(error for error in errors if error) or finished.complaint()
     if finished.exit_status == _TURN_LIMIT_STATUS:
         return Failure(kind=FailureKind.TURN_LIMIT, message=message)
     if finished.exit_status == 0 and result is not None and result.status == "success":
         return None
-    return failure_of(message or f"exit status {finished.exit_status}")
+    return failure_of(message)
 
 
 GEMINI = Client(

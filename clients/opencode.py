@@ -20,6 +20,7 @@ from clients.client import (
     Finished,
     Job,
     Launch,
+    Login,
     Places,
     Scope,
     Server,
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
 _PREFIX = f"{SERVER_NAME}_"
 _PROVIDER = "endpoint"
+_KEY_VARIABLE = "OPENAI_API_KEY"
 _LOST = ("Not connected", "Connection closed", "-32001")
-# `task` starts helpers of its own; `question` waits for a person.
+# `task` starts sub-agents; `question` waits for a person.
 _PERMISSION = {
     f"{_PREFIX}*": "allow",
     "bash": "allow",
@@ -48,8 +50,11 @@ _PERMISSION = {
 
 class _Registration:
     def target(self, scope: Scope, places: Places) -> ConfigTarget:
-        user = places.home / ".config" / "opencode"
-        folder = user if scope == "user" else places.project
+        if scope == "user":
+            base = places.folder("XDG_CONFIG_HOME", places.home / ".config")
+            folder = base / "opencode"
+        else:
+            folder = places.project
         plain, commented = folder / "opencode.json", folder / "opencode.jsonc"
         path = commented if commented.exists() and not plain.exists() else plain
         return ConfigTarget(path=path, format="json", keys=("mcp",))
@@ -116,9 +121,17 @@ class _Event(BaseModel):
 
 class _Headless:
     program: Literal["opencode"] = "opencode"
+    login = Login(
+        variables=(
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+        ),
+        files=(".local/share/opencode/auth.json",),
+    )
 
     def launch(self, job: Job) -> Launch:
         config = job.home / "opencode.json"
+        key = {} if job.model.key is None else {_KEY_VARIABLE: job.model.key}
         model = job.model.name
         settings: dict[str, object] = {
             "mcp": {SERVER_NAME: _Registration().entry(job.server)},
@@ -126,8 +139,8 @@ class _Headless:
             "autoupdate": False,
             "share": "disabled",
         }
-        if job.model.base_url is not None:
-            options = {"baseURL": f"{job.model.base_url}/v1", "apiKey": job.model.key}
+        if job.model.base_url is not None and model is not None:
+            options = {"baseURL": f"{job.model.base_url}/v1", "apiKey": f"{{env:{_KEY_VARIABLE}}}"}
             settings["provider"] = {
                 _PROVIDER: {
                     "npm": "@ai-sdk/openai-compatible",
@@ -138,9 +151,13 @@ class _Headless:
             }
             model = f"{_PROVIDER}/{model}"
         return Launch(
-            arguments=("run", "--format", "json", "--auto", "-m", model),
+            arguments=(
+                *("run", "--format", "json", "--auto"),
+                *(() if model is None else ("-m", model)),
+            ),
             environment={
                 **job.environment,
+                **key,
                 "HOME": str(job.home),
                 "OPENCODE_CONFIG": str(config),
                 # The task's own repository must not bring servers or settings.
@@ -195,7 +212,7 @@ def _failure(finished: Finished, events: Sequence[_Event]) -> Failure | None:
         return failure_of(f"{error.name}: {error.data.message}")
     if finished.exit_status == 0:
         return None
-    return failure_of(finished.stderr.strip() or f"exit status {finished.exit_status}")
+    return failure_of(finished.complaint())
 
 
 OPENCODE = Client(

@@ -17,6 +17,7 @@ from clients.client import (
     Finished,
     Job,
     Launch,
+    Login,
     Places,
     Scope,
     Server,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from clients.transcript import Transcript
 
-# Its web and memory tools, its helpers, and what waits for a person or a later day.
+# Its web and memory tools, its sub-agents, and what waits for a person or a later day.
 _OFF = (
     *("web_search", "web_fetch", "save_memory", "ask_user_question", "agent", "task"),
     *("send_message", "list_agents", "monitor", "cron_create", "loop_wakeup", "exit_plan_mode"),
@@ -38,11 +39,11 @@ _OFF = (
 
 class _Registration:
     def target(self, scope: Scope, places: Places) -> ConfigTarget:
-        if scope == "user":
-            path = places.home / ".qwen" / "settings.json"
-        else:
-            path = places.project / ".mcp.json"
-        return ConfigTarget(path=path, format="json", keys=("mcpServers",))
+        folder = places.home if scope == "user" else places.project
+        # Not .mcp.json, which Claude Code reads too, with other keys.
+        return ConfigTarget(
+            path=folder / ".qwen" / "settings.json", format="json", keys=("mcpServers",)
+        )
 
     def entry(self, server: Server) -> Mapping[str, object]:
         entry: dict[str, object]
@@ -59,14 +60,21 @@ class _Registration:
         return {**entry, "timeout": CALL_LIMIT_S * 1000, "trust": True, "alwaysLoadTools": True}
 
     def next_steps(self, scope: Scope) -> tuple[str, ...]:
-        return (
-            "qwen mcp list    shows whether the server answers",
-            "qwen    starts a session",
-        )
+        steps = ["qwen mcp list    shows whether the server answers", "qwen    starts a session"]
+        if scope == "project":
+            steps.insert(0, f"qwen mcp approve {SERVER_NAME}    again after every change")
+        return tuple(steps)
 
 
 class _Headless:
     program: Literal["qwen"] = "qwen"
+    login = Login(
+        variables=(
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "OPENAI_MODEL",
+        )
+    )
 
     def launch(self, job: Job) -> Launch:
         settings = {
@@ -81,11 +89,12 @@ class _Headless:
             environment["OPENAI_BASE_URL"] = f"{job.model.base_url}/v1"
         if job.model.key is not None:
             environment["OPENAI_API_KEY"] = job.model.key
+        model = () if job.model.name is None else ("-m", job.model.name)
         turns = () if job.max_turns is None else ("--max-session-turns", str(job.max_turns))
         return Launch(
             arguments=(
                 *("-o", "stream-json", "--approval-mode", "yolo", "--auth-type", "openai"),
-                *("-m", job.model.name, "--allowed-mcp-server-names", SERVER_NAME, *turns),
+                *("--allowed-mcp-server-names", SERVER_NAME, *model, *turns),
             ),
             environment=environment,
             stdin=job.prompt,

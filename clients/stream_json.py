@@ -135,7 +135,7 @@ def _failure(finished: Finished, result: _Event | None) -> Failure | None:
     if result is None:
         if finished.exit_status == 0:
             return Failure(kind=FailureKind.OTHER, message="it ended without a result")
-        return failure_of(finished.stderr.strip() or f"exit status {finished.exit_status}")
+        return failure_of(finished.complaint())
     error = result.error.message if isinstance(result.error, _Error) else ""
     message = "; ".join(result.errors) or error or result.result or result.subtype or ""
     if result.api_error_status is not None:

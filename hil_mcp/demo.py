@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import mcp_types as types
 from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from hil_mcp.modes import Mode
 from hil_mcp.settings import child_environment
@@ -38,7 +38,7 @@ WITH late AS (
 active AS (
     SELECT depots.region, COUNT(*) AS active_sites
     FROM sites JOIN depots USING (depot_id)
-    WHERE sites.status = 'active'
+    WHERE sites.status = 'live'
     GROUP BY depots.region
 )
 SELECT late.region, late.late_drop_offs,
@@ -124,7 +124,9 @@ async def play(
         ],
         env=child_environment({"HIL_MCP_HOME": str(home)}),
     )
-    async with Client(server, mode="legacy") as client:
+    # The process's own stderr: what stands for it in this module may be no real file.
+    transport = stdio_client(server, errlog=sys.__stderr__ or sys.stderr)
+    async with Client(transport, mode="legacy") as client:
         for step in SCRIPT:
             on_step(step)
             result = await client.call_tool(step.tool, dict(step.arguments))

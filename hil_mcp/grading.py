@@ -27,7 +27,8 @@ class Finding:
     """What a grader says of one submission.
 
     Attributes:
-        compat: Whether the released check passes it; None when it could not be graded.
+        compat: Whether the released check passes it; None when it could not be graded, or when
+            the release would take the submission's own failure for one of its harness.
         strict: Whether it is right; None when it could not be graded.
         detail: Reasons in words and what supports them, as JSON values.
         grader_version: Changes when a verdict may.
@@ -41,7 +42,7 @@ class Finding:
     @property
     def is_graded(self) -> bool:
         """Whether there is a verdict."""
-        return self.compat is not None
+        return self.strict is not None
 
 
 class Grade(BaseModel):

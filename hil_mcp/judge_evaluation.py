@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,6 +13,8 @@ from judge.evaluate import evaluate
 from judge.figures import figures_of
 from judge.intervals import to_f1
 from judge.lifecycle import close_judge, probe_judge, warm_judge
+from judge.pairs import digest_of_pairs
+from judge.remembered_embedder import RememberedEmbedder
 from task_store.records import SqlEnvironment
 
 if TYPE_CHECKING:
@@ -39,19 +40,20 @@ class Evaluation:
     fingerprint: JudgeFingerprint
     pairs_path: Path
     pairs_digest: str
-    """SHA-256 of the file of pairs."""
+    """SHA-256 over the pairs as they were asked, human labels included."""
     figures: Figures
     is_out_of_fold: bool
     """Whether each task was judged by a part that was not fitted to it."""
 
 
 def fresh_judge(settings: Settings) -> Judge:
-    """The judge that the settings name, without a cache before it.
+    """The judge that the settings name, to be measured: no cache, and no text embedded twice.
 
     Raises:
         JudgeUsageError: No judge can be built from the settings.
     """
-    return build_judge(settings.judge, replace(judge_config(settings), cache_path=None))
+    config = judge_config(settings, RememberedEmbedder())
+    return build_judge(settings.judge, replace(config, cache_path=None))
 
 
 async def evaluate_judge(
@@ -100,7 +102,7 @@ async def evaluate_judge(
         return Evaluation(
             fingerprint=judge.fingerprint,
             pairs_path=pairs_path,
-            pairs_digest=hashlib.sha256(pairs_path.read_bytes()).hexdigest(),
+            pairs_digest=digest_of_pairs(pairs),
             figures=figures_of(judged, registry_of),
             is_out_of_fold=False,
         )

@@ -21,6 +21,8 @@ from hil_mcp.modes import Mode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hil_mcp.session_reader import SessionRecord
+
 RUN_SCHEMA = "hil-mcp/run/1"
 ATTEMPT_SCHEMA = "hil-mcp/attempt/1"
 
@@ -132,6 +134,20 @@ def read_attempt(folder: Path) -> AttemptRecord:
 def attempt_folders(run_folder: Path) -> Iterator[Path]:
     """The folders of a run's attempts, in the order of their names."""
     yield from sorted(path for path in (run_folder / "attempts").glob("*") if path.is_dir())
+
+
+def refuse_changed_log(attempt: AttemptRecord, session: SessionRecord) -> None:
+    """Compare a log with the head of its chain that was kept when the attempt was closed.
+
+    Raises:
+        DataError: The log ends elsewhere.
+    """
+    head = attempt.log_head
+    if head is not None and (head.seq, head.sha256) != (session.head.seq, session.head.sha256):
+        raise DataError(
+            f"{session.path}: ends at event {session.head.seq}, attempt.json says {head.seq}: "
+            "the log was changed after the attempt was closed"
+        )
 
 
 def write_record(folder: Path, record: RunRecord | AttemptRecord) -> Path:

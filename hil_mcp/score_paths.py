@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hil_mcp.errors import DataError
-from hil_mcp.run_folder import AttemptRecord, attempt_folders, read_attempt, read_run
+from hil_mcp.run_folder import (
+    AttemptRecord,
+    attempt_folders,
+    read_attempt,
+    read_run,
+    refuse_changed_log,
+)
 from hil_mcp.scoring import (
     AskFigures,
     ScoreConditions,
@@ -139,12 +145,7 @@ def _score_attempt(
             is_missing=True,
         )
     session = read_session(log, skip_bad_lines=skip_bad_lines)
-    head = record.log_head
-    if head is not None and (head.seq, head.sha256) != (session.head.seq, session.head.sha256):
-        raise DataError(
-            f"{log}: ends at event {session.head.seq}, attempt.json says {head.seq}: "
-            "the log was changed after the attempt was closed"
-        )
+    refuse_changed_log(record, session)
     return score_session(session)
 
 

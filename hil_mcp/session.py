@@ -293,7 +293,7 @@ class Session:
         ruling = _failed(AGENT_GONE, 1, "the agent went while the question was judged")
         with anyio.CancelScope(shield=True):
             ruling = await self._decided(judge, question, within_s=SHUTDOWN_GRACE_S)
-        return ruling
+        return ruling  # noqa: RET504  # by its type the scope may swallow what is raised in it
 
     async def _decided(self, judge: Judge, question: str, *, within_s: float) -> _Ruling:
         with anyio.move_on_after(within_s) as judging:

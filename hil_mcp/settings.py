@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 from hil_mcp.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _PREFIX = "HIL_MCP_"
 _RELEASED_PREFIX = "HILBENCH_"
@@ -113,6 +113,11 @@ def search_path() -> str:
 def find_program(name: str) -> str | None:
     """Absolute path of a program on the search path, or None."""
     return shutil.which(name, path=search_path())
+
+
+def variables(names: Iterable[str]) -> dict[str, str]:
+    """Those of the named environment variables that are set, as they are."""
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _read_file(path: Path) -> dict[str, object]:

@@ -124,7 +124,9 @@ class CachedJudge:
 def _insert(connection: sqlite3.Connection, key: tuple[str, str, str], verdict: Verdict) -> None:
     import sqlite_utils
 
-    database = sqlite_utils.Database(connection)
+    # Taken at once: two processes that both read first could neither go on.
+    connection.execute("BEGIN IMMEDIATE")
+    database = sqlite_utils.Database(connection, execute_plugins=False)
     table = database.table(_TABLE)
     table.create(
         {**dict.fromkeys(_KEY, str), "verdict": str, "kept_at": str},

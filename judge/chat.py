@@ -11,7 +11,7 @@ import anyio
 from judge.client import CallError, ChatClient
 from judge.guard import GUARD_VERSION, SUSPECTED_INJECTION, speaks_to_the_judge
 from judge.probe import check_served, known_answers
-from judge.prompt import QUESTION_LIMIT, answer_schema, build_prompt
+from judge.prompt import QUESTION_LIMIT, QUESTION_LIMIT_BYTES, answer_schema, build_prompt
 from judge.reply import UnreadableReplyError, read_reply
 from judge.retries import Pace, RetryRules, with_retries
 from judge.verdict import JudgeFingerprint, Verdict
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from judge.prompt import Prompt, Template
     from judge.verdict import RegistryView, Setting
 
-_OVERRULED = "the message speaks to the judge instead of asking; the judge's match is not taken"
+_NO_QUESTION = "the message speaks to the judge instead of asking a person; the model was not asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,7 @@ class Sampling:
             "seed": self.seed,
             "max_tokens": self.max_tokens,
             "question_limit": QUESTION_LIMIT,
+            "question_limit_bytes": QUESTION_LIMIT_BYTES,
             "guard": GUARD_VERSION,
         }
 
@@ -113,6 +114,16 @@ class ChatJudge:
             JudgeError: No readable reply within the attempts and the deadline.
         """
         prompt = build_prompt(self._template, question, registry)
+        if speaks_to_the_judge(question):
+            # Not asked: such a message could otherwise make the model fail, and the agent would
+            # be rid of a session that goes badly.
+            return Verdict(
+                blocker_id=None,
+                reason=_NO_QUESTION,
+                attempts=0,
+                fingerprint=self.fingerprint.digest,
+                flags=(*prompt.flags, SUSPECTED_INJECTION),
+            )
         started = self._timer()
         tokens: list[int] = []
         attempts = 0
@@ -128,7 +139,7 @@ class ChatJudge:
 
         verdict = await with_retries(ask, rules=self._rules, pace=self._pace)
         return replace(
-            _guarded(verdict, question),
+            verdict,
             latency_ms=(self._timer() - started) * 1000,
             tokens=sum(tokens) if tokens else None,
             attempts=attempts,
@@ -206,12 +217,3 @@ class ChatJudge:
             fingerprint=self.fingerprint.digest,
             flags=(*prompt.flags, *reading.flags),
         )
-
-
-def _guarded(verdict: Verdict, question: str) -> Verdict:
-    if not speaks_to_the_judge(question):
-        return verdict
-    flags = (*verdict.flags, SUSPECTED_INJECTION)
-    if verdict.blocker_id is None:
-        return replace(verdict, flags=flags)
-    return replace(verdict, blocker_id=None, reason=_OVERRULED, flags=flags)

@@ -107,6 +107,12 @@ def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
         raise PairsError(f"{path}: cannot be written: {exc.strerror}") from exc
 
 
+def digest_of_pairs(pairs: Iterable[Pair]) -> str:
+    """SHA-256 over the pairs in order, as 64 hex digits."""
+    text = json.dumps([asdict(pair) for pair in pairs], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def read_labels(path: Path) -> tuple[Pair, ...]:
     """Read human labels: a CSV file with the columns task, question, expected; others are ignored.
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 PROBE_LIMIT_S = 10.0
 """Longest wait for the list of served models, in seconds."""
-CONTEXT_TOKENS = 4096
-"""Least context window: rules, the longest released registry, a cut question and a reply."""
+CONTEXT_TOKENS = 8192
+"""Least context window: the rules and the longest released registry take about 2,500 tokens, a
+question 3,000 at most, a reply that is asked for again 1,024."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 QUESTION_LIMIT = 2000
 """Characters of a question that the judge reads; the rest is cut and flagged."""
+QUESTION_LIMIT_BYTES = 3000
+"""Of the same, escaped and as UTF-8. No tokenizer makes more tokens than bytes, so that no question
+overflows the context window: an agent must not be able to make its judge fail."""
 REASON_LIMIT = 200
 """Characters of a reason that structured output allows."""
 RENDERING_VERSION = 1
@@ -136,7 +139,7 @@ def build_prompt(template: Template, question: str, registry: RegistryView) -> P
     aliases = aliases_of(registry)
     ids = [blocker.blocker_id for blocker in registry.blockers]
     shown = ids if template.uses_ids else list(aliases)
-    cut = question[:QUESTION_LIMIT]
+    cut = cut_question(question)
     values = {
         "registry": "\n".join(
             _entry(alias, blocker)
@@ -156,7 +159,7 @@ def build_prompt(template: Template, question: str, registry: RegistryView) -> P
         text=_TOKEN.sub(filled, template.text),
         answers={**{blocker_id: blocker_id for blocker_id in ids}, **aliases},
         choices=(*shown, NO_MATCH),
-        flags=("question_truncated",) if len(question) > QUESTION_LIMIT else (),
+        flags=("question_truncated",) if cut != question else (),
     )
 
 
@@ -185,6 +188,15 @@ def answer_schema(choices: Iterable[str]) -> dict[str, object]:
 def as_data(text: str) -> str:
     """A JSON string on one line in which no tag, control token or line end can stand."""
     return json.dumps(_encodable(text), ensure_ascii=False).translate(_ESCAPES)
+
+
+def cut_question(question: str) -> str:
+    """As much of a question, from its beginning, as the judge reads."""
+    cut = question[:QUESTION_LIMIT]
+    while (excess := len(as_data(cut).encode()) - QUESTION_LIMIT_BYTES) > 0:
+        # A character takes six bytes at most, escaped as "\\u0000".
+        cut = cut[: len(cut) - max(1, excess // 6)]
+    return cut
 
 
 def clean_example(question: str) -> str:

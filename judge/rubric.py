@@ -22,7 +22,8 @@ _QUESTION_WORD = re.compile(
     r"|tell|identify|state|elaborate|list|name|provide)\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^.?!]+[.?!]+(?=\s|$)")
+# Ends that a capital follows: "e.g. 18.30" is no end.
+_SENTENCE_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
 
 
 def tags_of(question: str, registry: RegistryView) -> tuple[str, ...]:
@@ -32,8 +33,8 @@ def tags_of(question: str, registry: RegistryView) -> tuple[str, ...]:
         for blocker in registry.blockers
         for example in blocker.example_questions
     }
-    sentences: list[str] = [match[0] for match in _SENTENCE.finditer(question.strip())]
-    has_background = any(not sentence.rstrip().endswith("?") for sentence in sentences[:-1])
+    sentences = _SENTENCE_END.split(question.strip())
+    has_background = any(not sentence.endswith("?") for sentence in sentences[:-1])
     tags = {
         OWN_EXAMPLE: clean_example(question) in examples,
         NO_QUESTION_WORD: _QUESTION_WORD.search(question) is None,

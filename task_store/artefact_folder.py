@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from task_store.errors import InvalidTaskError
 from task_store.tree import pack_tree
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
 _CHUNK_BYTES = 1 << 20
+_UNFINISHED = "incoming-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,10 @@ class ArtefactFolder:
     def __init__(self, root: Path) -> None:
         self.root = root
 
+    def make(self) -> None:
+        """Make the folder for this user alone."""
+        make_private(self.root)
+
     def path_of(self, sha256: str) -> Path:
         """Where the file with this digest lies, whether or not it is there."""
         return self.root / sha256[:2] / sha256
@@ -50,6 +55,17 @@ class ArtefactFolder:
         size = path.stat().st_size
         path.unlink()
         return size
+
+    def sweep(self) -> int:
+        """Delete what killed imports left half copied; the bytes freed.
+
+        Nobody may be adding at the same time.
+        """
+        freed_bytes = 0
+        for path in self.root.glob(f"{_UNFINISHED}*"):
+            freed_bytes += path.stat().st_size
+            path.unlink()
+        return freed_bytes
 
     def add(self, content: Path | bytes) -> StoredFile:
         """Copy a file, a folder as one tar, or bytes in; what is there already stays."""
@@ -73,14 +89,23 @@ class ArtefactFolder:
     @contextmanager
     def new_file(self) -> Generator[tuple[BinaryIO, Path]]:
         """A temporary file beside the others, removed unless it was adopted."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.root, prefix="incoming-")
+        # Here, since reading a task writes nothing and the start of `serve` counts.
+        import tempfile
+
+        self.make()
+        handle, name = tempfile.mkstemp(dir=self.root, prefix=_UNFINISHED)
         path = Path(name)
         try:
             with os.fdopen(handle, "wb") as out:
                 yield out, path
         finally:
             path.unlink(missing_ok=True)
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that can hold hidden answers, with those above it, for this user alone."""
+    for missing in reversed([folder, *folder.parents]):
+        missing.mkdir(exist_ok=True, mode=0o700)
 
 
 def measure(content: Path | bytes) -> StoredFile:
@@ -106,6 +131,11 @@ def _chunks(content: Path | bytes) -> Iterator[bytes]:
     if content.is_dir():
         yield pack_tree(content)
         return
-    with content.open("rb") as source:
+    try:
+        source = content.open("rb")
+    except OSError as exc:
+        # Whose file it is matters: one that cannot be written is the catalogue's trouble.
+        raise InvalidTaskError(str(content), "", f"cannot be read: {exc.strerror}") from exc
+    with source:
         while chunk := source.read(_CHUNK_BYTES):
             yield chunk

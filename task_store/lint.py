@@ -27,7 +27,7 @@ _ASKING = re.compile(
 # phrase is as a rule the very term that the statement leaves open.
 _KEY_VALUE = re.compile(
     r"'(?P<single>[^'\s]{2,60})'|\"(?P<double>[^\"\s]{2,60})\""
-    r"|(?P<number>(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w]))"
+    r"|(?P<number>(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?!\w))"
 )
 _CODE = re.compile(r"`[^`\n]*`|```.*?```", re.DOTALL)
 _SYNTAX_TROUBLE = ("syntax error", "unrecognized token", "incomplete input")

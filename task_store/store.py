@@ -14,9 +14,10 @@ import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from task_store.artefact_folder import ArtefactFolder, StoredFile
+from task_store.artefact_folder import ArtefactFolder, StoredFile, make_private
 from task_store.catalogue_rows import (
     AddOutcome,
     collision_text,
@@ -38,13 +39,14 @@ from task_store.errors import (
 from task_store.natural_order import natural_key
 from task_store.records import Artefact, Task, TaskId, TaskKind
 from task_store.schema import MIGRATIONS
-from task_store.starter_pack import StarterPack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
 
     from sqlite_utils import Database
+
+    from task_store.starter_pack import StarterPack
 
 _LOCK_TIMEOUT_S = 30.0
 _ARTEFACT_COLUMNS = "role, name, source, sha256, size_bytes, image, stored_sha256"
@@ -98,7 +100,7 @@ class TaskStore:
     ) -> None:
         self.catalogue_path = home.absolute() / "catalogue.db"
         self.files = ArtefactFolder(home.absolute() / "artefacts")
-        self._starter = StarterPack() if starter is None else starter
+        self._given_starter = starter
         self._now = now
 
     def get(self, id_or_alias: str, *, digest: str | None = None) -> Task:
@@ -162,7 +164,9 @@ class TaskStore:
             CatalogueError: The catalogue cannot be written.
         """
         shipped = self._starter.get(task.task_id)
-        if shipped is not None and shipped.digest != task.digest:
+        if shipped is not None:
+            if shipped.digest == task.digest:
+                return "unchanged"
             raise TaskCollisionError(collision_text(task.task_id, task.task_id, shipped.source))
         _check_names(task)
         # The files come in under the lock, so that `prune` never sees one that no row names yet.
@@ -212,7 +216,7 @@ class TaskStore:
                 db.execute(f"DELETE FROM {table} WHERE task_id = ?", (task_id,))  # noqa: S608
 
     def prune(self, *, old_versions: bool = False) -> PruneReport:
-        """Delete the files that no task names.
+        """Delete the files that no task names and what killed imports left.
 
         Args:
             old_versions: Also forget the versions that are not current. Logs of them can then be
@@ -228,7 +232,17 @@ class TaskStore:
                 for row in select(db, "SELECT DISTINCT stored_sha256 FROM artefacts", ())
             }
             sizes = [self.files.remove(sha256) for sha256 in self.files.digests() - named - shipped]
-        return PruneReport(versions=versions, files=len(sizes), freed_bytes=sum(sizes))
+            freed_bytes = sum(sizes) + self.files.sweep()
+        return PruneReport(versions=versions, files=len(sizes), freed_bytes=freed_bytes)
+
+    @cached_property
+    def _starter(self) -> StarterPack:
+        if self._given_starter is not None:
+            return self._given_starter
+        # The reader of task folders is not needed for a task that was imported.
+        from task_store.starter_pack import StarterPack
+
+        return StarterPack()
 
     def _take_in(self, artefact: Artefact, content: Path | bytes | None) -> Artefact:
         if content is None:
@@ -287,13 +301,21 @@ class TaskStore:
             yield None
             return
         with self._translated():
-            with self._opened_for_reading() as db:
-                is_old = self._version(db) < len(MIGRATIONS)
-            if is_old:
+            if self._needs_writing():
                 with self._writing():
                     pass
             with self._opened_for_reading() as db:
                 yield db
+
+    def _needs_writing(self) -> bool:
+        """Whether an earlier version made the catalogue, or a writer died in the middle."""
+        with self._opened_for_reading() as db:
+            try:
+                return self._version(db) < len(MIGRATIONS)
+            except sqlite3.OperationalError as exc:
+                if exc.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
+                    return True
+                raise
 
     def _opened_for_reading(self) -> closing[sqlite3.Connection]:
         db = sqlite3.connect(
@@ -308,7 +330,9 @@ class TaskStore:
         import sqlite_utils
 
         with self._translated():
-            self.catalogue_path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self.catalogue_path.parent)
+            # The folder may have been made for other things, and with other rights.
+            self.catalogue_path.touch(mode=0o600)
             connection = sqlite3.connect(self.catalogue_path, timeout=_LOCK_TIMEOUT_S)
             connection.row_factory = sqlite3.Row
             with sqlite_utils.Database(connection, execute_plugins=False) as db:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import os
-import tarfile
 from typing import TYPE_CHECKING
 
 from task_store.errors import InvalidTaskError
@@ -36,6 +34,9 @@ def pack_tree(tree: Path) -> bytes:
     Raises:
         InvalidTaskError: As `tree_files`.
     """
+    # Here, since `serve` reads a task in place and packs nothing: its start counts.
+    import tarfile
+
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name, file in tree_files(tree).items():
@@ -83,6 +84,8 @@ def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
 
 
 def _file_patch(name: str, old: str | None, new: str) -> str:
+    import difflib
+
     head = f"diff --git a/{name} b/{name}\n"
     if old is None:
         head += "new file mode 100644\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 _REAL_WORLD = {
+    "bulk": "asks ten thousand questions",
     "agents": "drives a real coding agent",
     "docker": "needs a Docker daemon",
     "vllm": "needs a vLLM server",

@@ -12,6 +12,7 @@ from hil_mcp.cli.output import print_json
 
 if TYPE_CHECKING:
     from hil_mcp.demo import Step
+    from hil_mcp.settings import Settings
 
 _SHOWN_LINES = 6
 _WIDTH = 96
@@ -32,7 +33,8 @@ def demo(
     from hil_mcp.settings import load_settings
     from task_store.store import TaskStore
 
-    home = load_settings().home
+    settings = load_settings()
+    home = settings.home
     log_path = home / "sessions" / f"demo-{new_session_id()}" / LOG_NAME
     if not as_json:
         print(f"The task, {TASK_ID}:\n")
@@ -46,17 +48,29 @@ def demo(
             on_reply=(lambda _: None) if quiet else _show_reply,
         )
     )
-    return _grade_and_score(log_path, as_json=as_json)
+    return _grade_and_score(log_path, settings, as_json=as_json)
 
 
-def _grade_and_score(log_path: Path, *, as_json: bool) -> int:
+def _grade_and_score(log_path: Path, settings: Settings, *, as_json: bool) -> int:
+    import anyio
+
+    from hil_mcp.cli.grade import print_grades
     from hil_mcp.cli.score import score
+    from hil_mcp.grade_paths import grade_log
+    from hil_mcp.sandbox.opening import sandbox_config
     from hil_mcp.score_document import score_document
     from hil_mcp.score_paths import collect
+    from task_store.store import TaskStore
 
+    graded = anyio.run(grade_log, log_path, TaskStore(settings.home), sandbox_config(settings))
+    if graded.error is not None:
+        raise graded.error
     if as_json:
-        print_json({**score_document(collect([log_path])), "log": str(log_path)})
+        grade = graded.grade.model_dump(mode="json") if graded.grade else None
+        print_json({**score_document(collect([log_path])), "grade": grade, "log": str(log_path)})
         return 0
+    print("\nThe grade, by the released check (compat) and strictly:\n")
+    print_grades([graded])
     print("\nThe score:\n")
     status = score([log_path])
     print(f"\nThe session log: {log_path}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from clients.errors import ClientError, UnknownClientError, UnsupportedError
 from hil_mcp.errors import ConfigError, DataError, SandboxError
 from judge.errors import JudgeError, JudgeUsageError, PairsError
 from task_store.errors import TaskStoreError, UnknownTaskError
@@ -36,6 +37,9 @@ _STATUS: tuple[tuple[type[BaseException], ExitStatus], ...] = (
     (PairsError, ExitStatus.DATA),
     (JudgeError, ExitStatus.JUDGE),
     (SandboxError, ExitStatus.PROGRAM),
+    (UnknownClientError, ExitStatus.USAGE),
+    (UnsupportedError, ExitStatus.USAGE),
+    (ClientError, ExitStatus.PROGRAM),
 )
 
 # A batch does the rest and ends with the worst, in this order.

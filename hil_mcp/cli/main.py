@@ -9,9 +9,14 @@ import typer
 
 from hil_mcp.cli import diagnostics
 from hil_mcp.cli.demo import demo
+from hil_mcp.cli.doctor import doctor
 from hil_mcp.cli.exit_status import ExitStatus, status_of
+from hil_mcp.cli.grade import grade
+from hil_mcp.cli.judge import app as judge
+from hil_mcp.cli.register import register, unregister
 from hil_mcp.cli.score import score
 from hil_mcp.cli.serve import serve
+from hil_mcp.cli.tasks import app as tasks
 from hil_mcp.errors import ConfigError
 from hil_mcp.settings import load_settings
 
@@ -30,8 +35,14 @@ def build_app() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_program)
     app.command("demo")(demo)
+    app.add_typer(tasks, name="tasks")
     app.command("serve")(serve)
+    app.command("register")(register)
+    app.command("unregister")(unregister)
+    app.command("doctor")(doctor)
+    app.command("grade")(grade)
     app.command("score")(score)
+    app.add_typer(judge, name="judge")
     return app
 
 

@@ -93,20 +93,32 @@ class SqlRunner:
         self.limits = limits
         self._turns = anyio.Semaphore(limits.max_parallel)
         self._spare: Child | None = None
+        self._is_starting_spare = False
+        self._is_closed = False
         self._running: set[Child] = set()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._is_closed = True
         spare, self._spare = self._spare, None
         for child in (*self._running, *((spare,) if spare else ())):
             await child.end()
 
     async def warm_up(self) -> None:
         """Start the worker of the first query."""
-        if self._spare is None:
-            self._spare = await _start_worker()
+        if self._spare is not None or self._is_starting_spare:
+            return
+        self._is_starting_spare = True
+        try:
+            child = await _start_worker()
+        finally:
+            self._is_starting_spare = False
+        if self._is_closed:
+            await child.end()
+        else:
+            self._spare = child
 
     async def execute(self, query: str, budget: RowBudget = SHOWN_ROWS) -> SqlOutcome:
         """Run one statement.

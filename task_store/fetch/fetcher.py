@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from task_store.addresses import file_name_of, scheme_of
-from task_store.artefact_folder import measure
+from task_store.artefact_folder import make_private, measure
 from task_store.errors import ArtefactMismatchError, FetchError
 from task_store.fetch.download import Address, Downloader
 from task_store.fetch.hub import SCHEME, Hub
@@ -69,6 +69,7 @@ class Fetcher:
         self._partials = PartialFiles(partial_dir(store))
 
     def __enter__(self) -> Fetcher:
+        self._store.files.make()
         return self
 
     def __exit__(
@@ -128,7 +129,7 @@ class Fetcher:
             FetchError: There is no such data set, or it cannot be had.
         """
         folder = self._store.files.root.parent / "rows" / name.replace("/", "--")
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         for source in self._hub.row_files(name, ROW_SUFFIXES):
             with self._partials.held(source) as partial:
                 address = self._hub.address_of(source, is_verified=False)

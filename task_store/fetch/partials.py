@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-_LOCK_TIMEOUT_S = 1.0
 _LOCK_SUFFIX = ".lock"
 
 
@@ -39,7 +38,7 @@ class PartialFiles:
         partial = self.folder / hashlib.sha256(source.encode()).hexdigest()[:32]
         lock = filelock.FileLock(partial.with_name(partial.name + _LOCK_SUFFIX))
         try:
-            lock.acquire(timeout=_LOCK_TIMEOUT_S)
+            lock.acquire(timeout=0)
         except filelock.Timeout as exc:
             raise FetchError(source, "is being fetched by another process") from exc
         try:

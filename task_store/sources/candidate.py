@@ -51,7 +51,15 @@ class Candidate:
 
 def task_id_of(fields: Fields, key: str) -> TaskId:
     """The value of `key` as a task id: it becomes a folder's name and part of a command."""
-    text = fields.text(key)
+    return checked_task_id(fields, key, fields.text(key))
+
+
+def checked_task_id(fields: Fields, key: str, text: str) -> TaskId:
+    """`text`, which comes from `key`, as a task id.
+
+    Raises:
+        InvalidTaskError: It holds something else than letters, digits, `_`, `-` and `.`.
+    """
     if _TASK_ID.fullmatch(text) is None:
         fields.fail(key, f'{text!r} is no task id: letters, digits, "_", "-" and "." only')
     return TaskId(text)

@@ -6,22 +6,29 @@ import json
 import re
 from typing import TYPE_CHECKING, cast
 
-from task_store.records import TaskId
-from task_store.sources.candidate import task_id_of
+from task_store.sources.candidate import checked_task_id
 
 if TYPE_CHECKING:
     from task_store.fields import Fields
+    from task_store.records import TaskId
 
-_RELEASED_ID = re.compile(r"(?:public_)?(?P<name>(?:sql|swe)_\d+)(?:__.*)?", re.DOTALL)
+# What the released runner makes of an id: `<id>__<model>__<mode>`, with the pass after it.
+_EXPANDED_ID = re.compile(
+    r"(?P<name>.+?)__.+__(?:baseline|ask_human|full_info)(?:__pass_\d+)?", re.DOTALL
+)
+_RELEASED_ID = re.compile(r"(?:public_)?(?P<name>(?:sql|swe)_\d+)")
 
 
 def canonical_id(fields: Fields, key: str) -> TaskId:
     """The dataset's name of a task: `public_sql_7` and `sql_7__model__mode` are `sql_7`.
 
-    The released SWE `instance_id` holds `__` by itself, so it is cut for known names alone.
+    The released SWE `instance_id` holds `__` by itself and stays as it is.
     """
-    found = _RELEASED_ID.fullmatch(fields.text(key))
-    return TaskId(found["name"]) if found else task_id_of(fields, key)
+    text = fields.text(key)
+    expanded = _EXPANDED_ID.fullmatch(text)
+    name = expanded["name"] if expanded else text
+    released = _RELEASED_ID.fullmatch(name)
+    return checked_task_id(fields, key, released["name"] if released else name)
 
 
 def text_list(fields: Fields, key: str, *, single: bool) -> tuple[str, ...]:

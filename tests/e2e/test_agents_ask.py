@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from clients.claude_code import CLAUDE_CODE
-from clients.client import Client, HttpServer, StdioServer
+from clients.client import Client, StdioServer
 from clients.codex import CODEX
 from clients.gemini import GEMINI
 from clients.opencode import OPENCODE
@@ -21,10 +18,7 @@ from clients.transcript import FailureKind
 from tests.support import asking_server
 from tests.support.agents import agent_home, run_agent
 from tests.support.asking_server import ANSWER
-from tests.support.scripted_model import Call, Fault, Turn, model_endpoint, play
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
+from tests.support.scripted_model import Call, Fault, Turn, after_faults, model_endpoint, play
 
 pytestmark = pytest.mark.agents
 
@@ -41,16 +35,6 @@ ASKS_TWICE = play(
 
 def _stdio(log: Path) -> StdioServer:
     return StdioServer(command=sys.executable, args=(_SERVER, str(log)))
-
-
-@contextmanager
-def _http(log: Path) -> Generator[HttpServer]:
-    with subprocess.Popen(
-        [sys.executable, _SERVER, str(log), "--http"], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        yield HttpServer(url=process.stdout.readline().strip())
-        process.terminate()
 
 
 def _asked(log: Path) -> list[str]:
@@ -80,15 +64,19 @@ async def test_an_agent_asks_over_stdio_and_its_transcript_agrees_with_the_serve
     assert all(ANSWER in result for result in model.requests[-1].results)
 
 
-@pytest.mark.parametrize("client", AGENTS)
-async def test_an_agent_asks_over_http(client: Client, tmp_path: Path) -> None:
+@pytest.mark.parametrize("client", [CLAUDE_CODE, CODEX], ids=lambda client: client.name)
+async def test_a_fault_of_the_endpoint_that_passes_loses_no_question(
+    client: Client, tmp_path: Path
+) -> None:
     log = tmp_path / "asked"
+    stumbles = after_faults(Fault(status=500), Fault(drop=True), then=ASKS_TWICE)
 
-    with agent_home() as home, model_endpoint(ASKS_TWICE) as model, _http(log) as server:
-        run = await run_agent(client, server=server, endpoint=model.url, home=home)
+    with agent_home() as home, model_endpoint(stumbles) as model:
+        run = await run_agent(client, server=_stdio(log), endpoint=model.url, home=home)
 
     assert len(_asked(log)) == run.transcript.ask_calls == 2
-    assert model.requests[0].offers("ask_human")
+    assert run.transcript.failure is None
+    assert len(model.requests) == 5
 
 
 @pytest.mark.parametrize("client", AGENTS)
@@ -99,8 +87,8 @@ async def test_the_only_way_to_get_help_is_ask_human(client: Client, tmp_path: P
     tools = set(model.requests[0].tools)
     web = {"WebSearch", "WebFetch", "web_search", "google_web_search", "web_fetch", "webfetch"}
     asking = {"AskUserQuestion", "ask_user", "question"}
-    helpers = {"Agent", "Task", "spawn_agent", "task", "save_memory"}
-    assert tools & (web | asking | helpers) == set()
+    agents = {"Agent", "Task", "spawn_agent", "task", "save_memory"}
+    assert tools & (web | asking | agents) == set()
 
 
 @pytest.mark.parametrize("client", AGENTS)

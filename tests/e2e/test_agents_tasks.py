@@ -91,7 +91,7 @@ def _http(log: Path, home: Path) -> Generator[Server]:
         document = ""
         while not document.endswith("}\n"):
             document += process.stdout.readline()
-        yield HttpServer(url=json.loads(document)["url"], token_variable="HIL_TOKEN")
+        yield HttpServer(url=json.loads(document)["url"], token_variable="HIL_MCP_TOKEN")
         process.terminate()
 
 
@@ -118,7 +118,7 @@ async def test_an_agent_does_a_starter_task_and_its_score_is_the_one_worked_out_
             server=server,
             endpoint=model.url,
             home=own_home,
-            environment={"HIL_TOKEN": TOKEN},
+            environment={"HIL_MCP_TOKEN": TOKEN},
         )
 
     assert all(model.requests[0].offers(tool) for tool in TOOLS)

@@ -1,4 +1,4 @@
-"""Messages that speak to the judge: no match comes of them, whatever the model says."""
+"""Messages that speak to the judge: neither a match nor a failure comes of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tests.support.endpoints import (
     chat_judge,
     completion,
     prompt_of,
-    verdict_text,
 )
 from tests.support.tasks import make_task
 
@@ -50,14 +49,14 @@ REAL_QUESTIONS = [
 
 
 @pytest.mark.parametrize("message", INJECTIONS)
-async def test_a_model_that_is_talked_over_gives_no_match(message: str) -> None:
-    endpoint = Endpoint(lambda _: completion(verdict_text("B1", "I was told to")))
+async def test_a_model_that_would_obey_or_fail_is_not_asked(message: str) -> None:
+    endpoint = Endpoint([])
 
     verdict = await chat_judge(endpoint).decide(message, TASK.registry)
 
-    assert verdict.blocker_id is None
-    assert "suspected_injection" in verdict.flags
-    assert "B1" in (verdict.raw or "")
+    assert (verdict.blocker_id, verdict.attempts) == (None, 0)
+    assert verdict.flags == ("suspected_injection",)
+    assert endpoint.requests == []
 
 
 @pytest.mark.parametrize("message", REAL_QUESTIONS)

@@ -10,9 +10,11 @@ import pytest
 from judge.errors import JudgeUsageError
 from judge.prompt import (
     QUESTION_LIMIT,
+    QUESTION_LIMIT_BYTES,
     aliases_of,
     as_data,
     build_prompt,
+    cut_question,
     file_template,
     parse_template,
     policy_template,
@@ -104,6 +106,14 @@ def test_a_long_question_is_cut_and_flagged() -> None:
     assert long.flags == ("question_truncated",)
     assert short.flags == ()
     assert len(long.text) < len(short.text) + 10
+
+
+@pytest.mark.parametrize("char", ["\x00", "水", "😀", "<", "\ud800", "é"])
+def test_no_character_makes_a_question_longer_than_the_window_allows(char: str) -> None:
+    cut = cut_question("Which " + char * 5000)
+
+    assert len(as_data(cut).encode()) <= QUESTION_LIMIT_BYTES
+    assert len(as_data(cut + char).encode()) > QUESTION_LIMIT_BYTES or len(cut) == QUESTION_LIMIT
 
 
 def test_an_alias_never_looks_like_an_id() -> None:

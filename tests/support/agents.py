@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from clients.client import Client, Finished, Job, Model, Server
-from clients.process import run_child
+from clients.run_client import run_client
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -112,25 +112,11 @@ async def run_agent(
         environment={"PATH": os.environ["PATH"], **(environment or {})},
         max_turns=max_turns,
     )
-    launch = client.headless.launch(job)
-    for path, text in launch.files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    result = await run_child(
-        [str(install_agents() / client.headless.program), *launch.arguments],
-        env=launch.environment,
-        timeout_s=limit_s,
-        limit_bytes=_OUTPUT_LIMIT_BYTES,
-        stdin=launch.stdin.encode(),
-        cwd=workspace,
+    program = install_agents() / client.headless.program
+    finished = await run_client(
+        client, job, program=program, limit_s=limit_s, limit_bytes=_OUTPUT_LIMIT_BYTES
     )
-    assert result.status is not None, f"{client.title} did not end within {limit_s} s"
-    finished = Finished(
-        exit_status=result.status,
-        stdout=result.stdout.data.decode(),
-        stderr=result.stderr.data.decode(),
-        home=home,
-    )
+    assert finished.exit_status is not None, f"{client.title} did not end within {limit_s} s"
     return AgentRun(finished=finished, transcript=client.headless.read(finished))
 
 

@@ -1,17 +1,15 @@
-"""The smallest MCP server with an `ask_human` tool: over stdio, or `--http` on a free port.
+"""The smallest MCP server with an `ask_human` tool, over stdio.
 
 It answers every question with `ANSWER` and writes the questions, one JSON string a line, to the
-file named first on its command line. Over HTTP the first line that it prints is its address.
+file that its command line names.
 """
 
 from __future__ import annotations
 
 import json
-import socket
 import sys
 from pathlib import Path
 
-import uvicorn
 from mcp.server import MCPServer
 from mcp.types import ToolAnnotations
 
@@ -35,17 +33,5 @@ def build(log_path: Path) -> MCPServer:
     return server
 
 
-def main() -> None:
-    """Serve until stopped."""
-    server = build(Path(sys.argv[1]))
-    if "--http" not in sys.argv:
-        server.run("stdio")
-        return
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
-        app = server.streamable_http_app(stateless_http=True)
-        uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])
-
-
 if __name__ == "__main__":
-    main()
+    build(Path(sys.argv[1])).run("stdio")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
+    from hil_mcp.session import Session
     from hil_mcp.tools.tool import Tool
 
 HARBOUR = """
@@ -40,6 +41,13 @@ def make_database(path: Path, script: str = HARBOUR) -> Path:
 async def served(folder: Path, tools: Sequence[Tool]) -> AsyncGenerator[Client]:
     """An agent's connection to a server with these tools, both in this process."""
     session = make_session(folder / "session.jsonl", ScriptedJudge([]))
+    async with served_session(session, tools) as client:
+        yield client
+
+
+@asynccontextmanager
+async def served_session(session: Session, tools: Sequence[Tool]) -> AsyncGenerator[Client]:
+    """An agent's connection to the server of one session."""
     async with Client(build_server(session, tools), mode="legacy") as client:
         yield client
     await session.close("disconnected")

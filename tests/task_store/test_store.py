@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -216,8 +217,11 @@ def test_a_starter_id_is_not_taken_by_another_task(home: Path, tmp_path: Path) -
     store = TaskStore(home, starter=StarterPack(tmp_path / "starter"))
     own = read_task_folder(tmp_path / "starter" / "lockers_late")
 
+    assert store.add(own.task, own.files) == "unchanged"
     with pytest.raises(TaskCollisionError, match="starter"):
         store.add(replace(own.task, statement="Else?"))
+
+    assert [summary.source for summary in store.list()] == ["starter"]
 
 
 def test_tasks_are_listed_in_natural_order(store: TaskStore, sql_task: ImportedTask) -> None:
@@ -277,6 +281,61 @@ def test_a_write_that_fails_half_way_leaves_nothing(
     assert dump(store) == before
 
 
+def test_a_writer_that_was_killed_is_undone_by_the_next_reader(
+    store: TaskStore, sql_task: ImportedTask
+) -> None:
+    store.add(sql_task.task)
+    program = (
+        "import os, sqlite3\n"
+        f"db = sqlite3.connect({str(store.catalogue_path)!r})\n"
+        "db.execute('PRAGMA cache_size = 1')\n"
+        "db.execute('BEGIN IMMEDIATE')\n"
+        "db.execute('UPDATE tasks SET document = ?', ('x' * 100_000,))\n"
+        "rows = [(str(n), 't') for n in range(9999)]\n"
+        "db.executemany('INSERT INTO aliases VALUES (?, ?)', rows)\n"
+        "os._exit(9)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=False)
+    assert store.catalogue_path.with_name("catalogue.db-journal").stat().st_size > 0
+
+    assert store.get("lockers_late").digest == sql_task.task.digest
+
+
+def test_two_imports_at_once_both_come_in(store: TaskStore, sql_task: ImportedTask) -> None:
+    def add(number: int) -> str:
+        return store.add(replace(sql_task.task, task_id=TaskId(f"t_{number}")), sql_task.files)
+
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = list(pool.map(add, range(12)))
+
+    assert outcomes == ["added"] * 12
+    assert len(store.list()) == 12
+
+
+def test_a_file_that_cannot_be_read_is_the_tasks_fault(
+    store: TaskStore, sql_task: ImportedTask, tmp_path: Path
+) -> None:
+    files = {**sql_task.files, "lockers.sqlite": tmp_path / "gone"}
+
+    with pytest.raises(InvalidTaskError, match=r"gone: cannot be read: No such file"):
+        store.add(sql_task.task, files)
+
+    assert store.list() == []
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_the_catalogue_and_the_files_are_for_their_user_alone(
+    store: TaskStore, sql_task: ImportedTask, home: Path, *, is_there: bool
+) -> None:
+    if is_there:
+        home.mkdir(mode=0o755)
+
+    store.add(sql_task.task, sql_task.files)
+
+    private = [store.catalogue_path, store.files.root, *([] if is_there else [home])]
+    assert [path.stat().st_mode & 0o077 for path in private] == [0] * len(private)
+
+
 def test_reading_one_task_does_without_sqlite_utils(
     store: TaskStore, sql_task: ImportedTask
 ) -> None:
@@ -299,11 +358,12 @@ def test_pruning_keeps_what_a_version_names(store: TaskStore, sql_task: Imported
         replace(sql_task.task, statement="Else?"), {**sql_task.files, "lockers.sqlite": b"new"}
     )
     store.files.add(b"nobody's")
+    (store.files.root / "incoming-x").write_bytes(b"half")
 
     first = store.prune()
     old = store.prune(old_versions=True)
 
-    assert (first.versions, first.files, first.freed_bytes) == (0, 1, len(b"nobody's"))
+    assert (first.versions, first.files, first.freed_bytes) == (0, 1, len(b"nobody'shalf"))
     assert (old.versions, old.files) == (1, 1)
     assert store.list()[0].missing == ()
     assert store.versions(TaskId("lockers_late")) == [store.get("lockers_late").digest]

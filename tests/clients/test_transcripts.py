@@ -1,0 +1,270 @@
+"""What each agent's output says, read from short outputs of our own making.
+
+The live tests in tests/e2e see the real outputs; these hold what those cannot bring about.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clients.claude_code import CLAUDE_CODE
+from clients.client import Client, Finished
+from clients.codex import CODEX
+from clients.cursor import CURSOR
+from clients.gemini import GEMINI
+from clients.opencode import OPENCODE
+from clients.qwen_code import QWEN_CODE
+from clients.transcript import FailureKind, Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RUNNERS = [CLAUDE_CODE, CODEX, CURSOR, GEMINI, OPENCODE, QWEN_CODE]
+
+
+def _read(
+    client: Client,
+    *events: Mapping[str, object] | str,
+    exit_status: int = 0,
+    stderr: str = "",
+    home: Path = Path("/nowhere"),
+) -> Transcript:
+    assert client.headless is not None
+    lines = [event if isinstance(event, str) else json.dumps(event) for event in events]
+    return client.headless.read(
+        Finished(exit_status=exit_status, stdout="\n".join(lines), stderr=stderr, home=home)
+    )
+
+
+def _kind(transcript: Transcript) -> FailureKind | None:
+    return transcript.failure.kind if transcript.failure else None
+
+
+def _claude_init(*, status: str = "connected", tools: tuple[str, ...] = ()) -> dict[str, object]:
+    return {
+        "type": "system",
+        "subtype": "init",
+        "tools": ["Bash", *tools],
+        "mcp_servers": [{"name": "hil", "status": status}],
+        "model": "m",
+        "claude_code_version": "2.0",
+    }
+
+
+def _claude_result(**fields: object) -> dict[str, object]:
+    usage = {"input_tokens": 10, "output_tokens": 4, "cache_read_input_tokens": 90}
+    return {"type": "result", "subtype": "success", "result": "end", "usage": usage, **fields}
+
+
+@pytest.mark.parametrize("client", RUNNERS, ids=[client.name for client in RUNNERS])
+def test_a_killed_run_without_output_is_a_failure_and_nothing_else_is_known(
+    client: Client,
+) -> None:
+    transcript = _read(client, exit_status=-9)
+
+    assert transcript.failure is not None
+    assert "exit status -9" in transcript.failure.message
+    assert (transcript.ask_calls, transcript.tool_calls, transcript.denied) == (0, 0, 0)
+    assert (transcript.input_tokens, transcript.cost_usd, transcript.model) == (None, None, None)
+
+
+@pytest.mark.parametrize("client", RUNNERS, ids=[client.name for client in RUNNERS])
+def test_lines_that_are_no_events_are_counted_and_left_out(client: Client) -> None:
+    transcript = _read(client, "Warning: something", '{"half', '{"no": "type"}', exit_status=1)
+
+    assert transcript.unread_lines == 3
+
+
+def test_claude_code_without_the_tool_at_the_start_says_so() -> None:
+    asks = "mcp__hil__ask_human"
+
+    assert _read(CLAUDE_CODE, _claude_init(tools=(asks,)), _claude_result()).offered is True
+    # "connected" alone is not enough: a server that lists nothing is connected too.
+    assert _read(CLAUDE_CODE, _claude_init(), _claude_result()).offered is False
+    pending = _claude_init(status="pending", tools=(asks,))
+    assert _read(CLAUDE_CODE, pending, _claude_result()).offered is False
+    assert _read(CLAUDE_CODE, _claude_result()).offered is None
+
+
+def test_claude_code_counts_tokens_with_those_from_the_cache() -> None:
+    transcript = _read(CLAUDE_CODE, _claude_result(total_cost_usd=0.25))
+
+    assert (transcript.input_tokens, transcript.output_tokens) == (100, 4)
+    assert transcript.cost_usd == 0.25
+
+
+def test_claude_code_denials_and_lost_calls_of_our_server_are_counted() -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "mcp__hil__ask_human"}
+    lost = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "is_error": True,
+        "content": [{"type": "text", "text": "No such tool available: mcp__hil__ask_human"}],
+    }
+    other = {**lost, "tool_use_id": "t2"}
+    denials = [{"tool_name": "mcp__hil__ask_human"}, {"tool_name": "Bash"}]
+
+    transcript = _read(
+        CLAUDE_CODE,
+        {"type": "assistant", "message": {"id": "a", "content": [call]}},
+        {"type": "user", "message": {"content": [lost, other]}},
+        {"type": "user", "message": {"content": "a plain text"}},
+        _claude_result(permission_denials=denials),
+    )
+
+    assert (transcript.ask_calls, transcript.denied) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"is_error": True, "api_error_status": 529}, FailureKind.ENDPOINT),
+        ({"is_error": True, "result": "API Error: 429 slow down"}, FailureKind.ENDPOINT),
+        ({"is_error": True, "error": {"message": "[API Error: 401]"}}, FailureKind.ENDPOINT),
+        ({"is_error": True, "subtype": "error_max_turns"}, FailureKind.TURN_LIMIT),
+        ({"is_error": True, "subtype": "error_max_budget_usd"}, FailureKind.COST_LIMIT),
+        ({"is_error": True, "stop_reason": "refusal"}, FailureKind.REFUSED),
+        ({"is_error": True, "errors": ["it broke"]}, FailureKind.OTHER),
+        ({}, None),
+    ],
+)
+def test_claude_code_failures_are_told_apart(
+    fields: dict[str, object], kind: FailureKind | None
+) -> None:
+    assert _kind(_read(CLAUDE_CODE, _claude_result(**fields))) is kind
+
+
+def test_claude_code_ending_well_without_a_result_is_a_failure() -> None:
+    assert _kind(_read(CLAUDE_CODE, _claude_init())) is FailureKind.OTHER
+
+
+def test_codex_that_could_not_start_the_server_says_so() -> None:
+    stderr = "Error: required MCP servers failed to initialize: hil: handshake failed"
+
+    assert _kind(_read(CODEX, exit_status=1, stderr=stderr)) is FailureKind.NO_SERVER
+
+
+def test_codex_failed_turns_are_the_endpoints_when_they_say_so() -> None:
+    def failed(message: str) -> Transcript:
+        return _read(CODEX, {"type": "turn.failed", "error": {"message": message}}, exit_status=1)
+
+    assert _kind(failed("stream disconnected before completion")) is FailureKind.ENDPOINT
+    assert _kind(failed("unexpected status 503 Service Unavailable")) is FailureKind.ENDPOINT
+    assert _kind(failed("context window exceeded")) is FailureKind.OTHER
+
+
+def test_codex_calls_that_were_not_approved_or_lost_are_counted() -> None:
+    def call(**fields: object) -> dict[str, object]:
+        item = {"type": "mcp_tool_call", "server": "hil", "tool": "ask_human", **fields}
+        return {"type": "item.completed", "item": item}
+
+    transcript = _read(
+        CODEX,
+        call(error={"message": "MCP tool call requires approval, but nobody is there"}),
+        call(result={"content": [{"type": "text", "text": "Transport closed"}]}),
+        call(result={"content": [{"type": "text", "text": "At 18:40."}]}),
+        {"type": "item.completed", "item": {"type": "command_execution"}},
+        {"type": "item.completed", "item": {"type": "agent_message", "text": "done"}},
+    )
+
+    assert (transcript.ask_calls, transcript.tool_calls, transcript.denied) == (3, 4, 2)
+    assert transcript.final_text == "done"
+
+
+def test_codex_tokens_and_model_of_a_failed_run_come_from_its_session_file(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / ".codex" / "sessions" / "2026"
+    folder.mkdir(parents=True)
+    usage = {"input_tokens": 70, "output_tokens": 7}
+    lines: list[dict[str, object]] = [
+        {"type": "session_meta", "payload": {"cli_version": "0.1"}},
+        {"type": "turn_context", "payload": {"model": "gpt"}},
+        {"type": "token_usage_record", "payload": {}},
+        {
+            "type": "event_msg",
+            "payload": {"type": "token_count", "info": {"total_token_usage": usage}},
+        },
+    ]
+    text = "\n".join(map(json.dumps, lines))
+    (folder / "rollout-1.jsonl").write_text(text)
+
+    transcript = _read(CODEX, exit_status=1, home=tmp_path)
+
+    assert (transcript.input_tokens, transcript.output_tokens) == (70, 7)
+    assert (transcript.model, transcript.version, transcript.turns) == ("gpt", "0.1", 1)
+
+
+def test_gemini_that_could_not_use_the_server_says_so_on_stderr() -> None:
+    transcript = _read(GEMINI, stderr="MCP issues detected. Run /mcp list for status.")
+
+    assert transcript.offered is False
+
+
+def test_gemini_text_comes_in_pieces_and_the_last_answer_counts() -> None:
+    def says(text: str) -> dict[str, object]:
+        return {"type": "message", "role": "assistant", "content": text, "delta": True}
+
+    call = {"type": "tool_use", "tool_name": "mcp_hil_ask_human", "tool_id": "1"}
+    lost = {"type": "tool_result", "tool_id": "1", "error": {"message": "Not connected"}}
+    end = {"type": "result", "status": "success", "stats": {"input_tokens": 5}}
+
+    transcript = _read(GEMINI, says("I ask."), call, lost, says("All "), says("done."), end)
+
+    assert transcript.final_text == "All done."
+    assert (transcript.ask_calls, transcript.denied, transcript.failure) == (1, 1, None)
+
+
+def test_gemini_failures_are_told_apart() -> None:
+    limit = _read(GEMINI, {"type": "error", "message": "turns"}, exit_status=53)
+    broken = {"type": "result", "status": "error", "error": {"message": "[API Error: 429]"}}
+
+    assert _kind(limit) is FailureKind.TURN_LIMIT
+    assert _kind(_read(GEMINI, broken, exit_status=1)) is FailureKind.ENDPOINT
+
+
+def test_opencode_errors_and_lost_calls_are_read() -> None:
+    lost = {"tool": "hil_ask_human", "state": {"status": "error", "error": "Not connected"}}
+    error = {"name": "APIError", "data": {"message": "Unauthorized"}}
+
+    transcript = _read(
+        OPENCODE, {"type": "tool_use", "part": lost}, {"type": "error", "error": error}
+    )
+
+    assert (transcript.ask_calls, transcript.denied) == (1, 1)
+    assert _kind(transcript) is FailureKind.ENDPOINT
+
+
+def test_cursor_calls_are_counted_when_they_start() -> None:
+    def call(subtype: str, tool: Mapping[str, object]) -> dict[str, object]:
+        return {"type": "tool_call", "subtype": subtype, "tool_call": tool}
+
+    by_tool = {"mcpToolCall": {"args": {"toolName": "ask_human"}}}
+    by_name = {"mcpToolCall": {"args": {"name": "hil-ask_human"}}}
+    says = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Hm."}]}}
+
+    transcript = _read(
+        CURSOR,
+        {"type": "system", "subtype": "init", "model": "Auto"},
+        call("started", by_tool),
+        call("completed", by_tool),
+        call("started", by_name),
+        call("started", {"readToolCall": {}}),
+        says,
+        {"type": "result", "subtype": "success", "is_error": False, "result": "Done."},
+    )
+
+    assert (transcript.ask_calls, transcript.tool_calls) == (2, 3)
+    assert (transcript.model, transcript.final_text) == ("Auto", "Done.")
+    assert transcript.failure is None
+
+
+def test_cursor_failures_are_read_from_the_result_or_from_stderr() -> None:
+    failed = {"type": "result", "subtype": "error", "is_error": True, "result": "rate limit"}
+
+    assert _kind(_read(CURSOR, failed, exit_status=1)) is FailureKind.ENDPOINT
+    assert _kind(_read(CURSOR, exit_status=1, stderr="not logged in")) is FailureKind.OTHER

@@ -1,0 +1,211 @@
+"""`hil-mcp judge`: eval, pairs, check and serve, by their command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hil_mcp.cli.exit_status import ExitStatus
+from hil_mcp.cli.main import main
+from hil_mcp.errors import DataError
+from hil_mcp.judge_quality import read_quality
+from task_store.store import TaskStore
+from tests.support.tasks import make_task
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Run = tuple[int, str, str]
+
+
+def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> Run:
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), captured.out, captured.err
+
+
+@pytest.fixture
+def pairs(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Pairs of two tasks in the catalogue."""
+    store = TaskStore(home)
+    store.add(make_task("tide", "berth", task_id="boats"))
+    store.add(make_task("fog", "ice", task_id="weather"))
+    path = tmp_path / "pairs.jsonl"
+    status, _, _ = _run(
+        capsys, "judge", "pairs", "-o", str(path), "--task", "boats", "--task", "weather"
+    )
+    assert status == ExitStatus.DONE
+    return path
+
+
+def test_pairs_are_made_from_the_catalogue_and_counted(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = tmp_path / "labels.csv"
+    labels.write_text("task,question,expected\nboats,Anything else?,\n", encoding="utf-8")
+
+    status, out, _ = _run(
+        capsys,
+        *("judge", "pairs", "-o", str(pairs), "--task", "boats"),
+        *("--labels", str(labels), "--json"),
+    )
+
+    assert status == ExitStatus.DONE
+    document = json.loads(out)
+    assert document["kinds"]["paraphrase"] == 2
+    assert document["kinds"]["human"] == 1
+    assert document["n"] == len(pairs.read_text(encoding="utf-8").splitlines())
+    assert "Anything else?" in pairs.read_text(encoding="utf-8")
+
+
+def test_kinds_are_explained_to_people(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = _run(capsys, "judge", "pairs", "-o", str(pairs), "--task", "boats")
+
+    assert status == ExitStatus.DONE
+    assert "an order to the judge" in out
+
+
+def test_eval_gives_the_keys_that_it_promises(
+    pairs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = _run(
+        capsys, "judge", "eval", str(pairs), "--judge", "embedded", "--repeat", "2", "--json"
+    )
+
+    assert (status, err) == (ExitStatus.DONE, "")
+    document: dict[str, Any] = json.loads(out)
+    assert {"precision", "recall", "f1", "n", "by_kind"} <= set(document)
+    assert document["n"] == sum(kind["n"] for kind in document["by_kind"].values())
+    assert all({"n", "matched", "correct"} <= set(kind) for kind in document["by_kind"].values())
+    assert document["judge"]["backend"] == "embedded"
+    assert document["repeats"] == 2
+    assert document["flip_rate"] == 0.0
+    assert document["by_kind"]["injection"]["matched"] == 0
+
+
+def test_eval_shows_a_table_keeps_the_figures_and_draws_a_plot(
+    pairs: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plot = tmp_path / "plot.svg"
+    labels = tmp_path / "labels.csv"
+    labels.write_text(
+        "task,question,expected\nboats,What is [b]this[/b] about?,tide\n", encoding="utf-8"
+    )
+
+    status, out, err = _run(
+        capsys,
+        *("judge", "eval", str(pairs), "--labels", str(labels)),
+        *("--store", "--plot", str(plot)),
+    )
+
+    assert status == ExitStatus.DONE
+    assert "precision" in out
+    assert "paraphrase" in out
+    assert "What is [b]this[/b] about?" in out
+    assert plot.read_text(encoding="utf-8").startswith("<svg")
+    (kept,) = (home / "judge-quality").glob("*.json")
+    assert str(kept) in err
+    quality = read_quality(home, kept.stem)
+    assert quality is not None
+    assert quality.pairs == "pairs.jsonl"
+    assert quality.fingerprint == kept.stem
+
+    _, out, _ = _run(capsys, "judge", "check", "--json")
+    assert json.loads(out)["measured_on"] == "pairs.jsonl"
+
+
+def test_a_judge_that_was_never_measured_has_no_quality(home: Path) -> None:
+    assert read_quality(home, "0" * 64) is None
+    assert read_quality(home, "../../etc/passwd") is None
+
+
+def test_kept_figures_that_cannot_be_read_are_refused(home: Path) -> None:
+    folder = home / "judge-quality"
+    folder.mkdir(parents=True)
+    (folder / "abc.json").write_text("{}", encoding="utf-8")
+
+    with pytest.raises(DataError, match="judge eval --store"):
+        read_quality(home, "abc")
+
+
+def test_pairs_of_a_task_that_is_not_there_are_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(
+        '{"task": "nowhere", "question": "Which?", "expected": null, "kind": "generic"}\n',
+        encoding="utf-8",
+    )
+
+    status, _, err = _run(capsys, "judge", "eval", str(path))
+
+    assert status == ExitStatus.USAGE
+    assert "nowhere" in err
+
+
+def test_a_file_that_is_no_file_of_pairs_is_bad_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("nonsense\n", encoding="utf-8")
+
+    status, _, err = _run(capsys, "judge", "eval", str(path))
+
+    assert status == ExitStatus.DATA
+    assert "line 1" in err
+
+
+def test_a_server_that_is_not_there_is_the_judges_failure(
+    pairs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = "http://127.0.0.1:9"
+
+    status, _, err = _run(capsys, "judge", "eval", str(pairs), "--judge", "vllm", "--url", address)
+
+    assert status == ExitStatus.JUDGE
+    assert err.startswith(f"hil-mcp: address: {address}/v1")
+
+
+def test_check_says_that_a_judge_is_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = _run(capsys, "judge", "check", "--judge", "embedded")
+
+    assert status == ExitStatus.DONE
+    assert "fit              True" in out
+
+
+def test_check_says_what_is_wrong_with_one_that_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = _run(
+        capsys,
+        *("judge", "check", "--judge", "vllm", "--url", "http://127.0.0.1:9"),
+        *("--model", "m", "--policy", "meaning", "--json"),
+    )
+
+    assert status == ExitStatus.JUDGE
+    document = json.loads(out)
+    assert document["fit"] is False
+    assert document["problem"].startswith("address: ")
+    assert (document["model"], document["policy"]) == ("m", "meaning")
+
+
+@pytest.mark.parametrize("judge", ["replay:log", "vllm(policy=strict)", "none"])
+def test_check_of_what_is_no_judge_is_wrong_usage(
+    judge: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = _run(capsys, "judge", "check", "--judge", judge)
+
+    assert status == ExitStatus.USAGE
+    assert err.startswith("hil-mcp: ")
+
+
+def test_a_plot_that_cannot_be_written_is_wrong_usage(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = _run(
+        capsys, "judge", "eval", str(pairs), "--plot", str(tmp_path / "none" / "plot.svg")
+    )
+
+    assert status == ExitStatus.USAGE
+    assert "--plot" in err
