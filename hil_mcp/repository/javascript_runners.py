@@ -39,7 +39,7 @@ def read_jest(lines: Sequence[str]) -> Iterator[RunTest]:
         if mark is None:
             titles.append((indent, title))
             continue
-        title = title.removeprefix("skipped ") if mark == "○" else title
+        title = title.removeprefix({"○": "skipped ", "✎": "todo "}.get(mark, ""))
         words = " ".join([*(text for _, text in titles), title])
         yield RunTest(name=f"{file} | {words}", status=_JEST_MARKS.get(mark, "failed"))
 

@@ -10,7 +10,7 @@ from hil_mcp.repository.test_names import RunStatus, RunTest, status_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_UNITTEST_NAME = re.compile(r"^\s*(\w+) \(([\w.]+)\)(?: \(.*\)| \[.*\])?(?= \.\.\. |$)")
+_UNITTEST_NAME = re.compile(r"(?:^\s*|\.\.\. )(\w+) \(([\w.]+)\)(?: \(.*\)| \[.*\])?(?= \.\.\. |$)")
 _UNITTEST_END = re.compile(
     r"(?:^|\.\.\. )(ok|FAIL|ERROR|expected failure|unexpected success|skipped)(?: ['\"].*)?$"
 )
@@ -26,7 +26,8 @@ def read_unittest(lines: Sequence[str]) -> Iterator[RunTest]:
             yield RunTest(name=_unittest_name(detail), status="failed")
             name = ""
             continue
-        if begun := _UNITTEST_NAME.match(line):
+        # Before Python 3.11 a test with failed subtests ends without a word and without a line end.
+        for begun in _UNITTEST_NAME.finditer(line):
             name = _unittest_name(begun)
         if name and (end := _UNITTEST_END.search(line)):
             yield RunTest(name=name, status=status_of(end[1]))

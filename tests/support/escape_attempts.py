@@ -116,7 +116,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
     Attempt(name="change the task's source tree", script=": >{tree}/planted && echo ESCAPED"),
     Attempt(
         name="read the machine's passwords",
-        script="head -n 1 /etc/shadow && echo ESCAPED",
+        script='[ "$(cksum </etc/shadow)" = "{shadow}" ] && echo ESCAPED',
         needs_root=True,
     ),
     # Another session.
@@ -212,7 +212,8 @@ ATTEMPTS: tuple[Attempt, ...] = (
     ),
     Attempt(
         name="make a group of processes",
-        script="mkdir /sys/fs/cgroup/{unique} && rmdir /sys/fs/cgroup/{unique} && echo ESCAPED",
+        script="d=/sys/fs/cgroup; [ -d $d/pids ] && d=$d/pids;"
+        " mkdir $d/{unique} && rmdir $d/{unique} && echo ESCAPED",
         needs_root=True,
     ),
     Attempt(

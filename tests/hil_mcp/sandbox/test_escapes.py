@@ -5,23 +5,29 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 import pytest
 
 from hil_mcp.repository.base_tree import start_from_one_commit
 from hil_mcp.repository.patch import take_patch
+from hil_mcp.sandbox.container import open_docker
 from hil_mcp.sandbox.errors import SandboxTimeoutError
 from tests.support.escape_attempts import ATTEMPTS, Attempt
 from tests.support.escape_stage import Stage, open_stage
-from tests.support.sandboxes import EACH_SANDBOX, opened
+from tests.support.sandboxes import EACH_SANDBOX, TEST_IMAGE, docker_daemon, opened
 
 if TYPE_CHECKING:
     from hil_mcp.sandbox.sandbox import Sandbox, SandboxKind
 
-_GUARDED = ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)]
+_GUARDED = [
+    "bubblewrap",
+    pytest.param("docker", marks=pytest.mark.docker),
+    pytest.param("docker as root", marks=pytest.mark.docker),
+]
 
 
 def test_there_are_at_least_fifty_attempts() -> None:
@@ -33,8 +39,8 @@ def outcomes(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> dict[str, bool]:
     """Whether each attempt got out of one kind of sandbox, by the attempt's name."""
-    kind: SandboxKind = request.param
-    folder = tmp_path_factory.mktemp(f"stage-{kind}")
+    kind: SandboxKind | Literal["docker as root"] = request.param
+    folder = tmp_path_factory.mktemp("stage")
     tree = folder / "tree"
     tree.mkdir()
     (tree / "a.txt").write_text("a\n")
@@ -42,14 +48,19 @@ def outcomes(
         return anyio.run(_try_all, kind, tree, stage)
 
 
-async def _try_all(kind: SandboxKind, tree: Path, stage: Stage) -> dict[str, bool]:
+async def _try_all(
+    kind: SandboxKind | Literal["docker as root"], tree: Path, stage: Stage
+) -> dict[str, bool]:
     async with AsyncExitStack() as stack:
-        protected = (Path(stage.names["home"]), Path(stage.names["package"]))
-        other = await stack.enter_async_context(opened(kind, tree, session_id="other"))
-        inside = await stack.enter_async_context(
-            opened(kind, tree, session_id="inside", protected=protected)
-        )
-        # In a folder that all users may enter, so that only the sandbox itself keeps others out.
+        if kind == "docker as root":
+            # A released image: its repository and its commands belong to root.
+            daemon = stack.enter_context(docker_daemon())
+            open_one = partial(open_docker, daemon, TEST_IMAGE, working_dir="/srv")
+        else:
+            protected = (Path(stage.names["home"]), Path(stage.names["package"]))
+            open_one = partial(opened, kind, tree, protected=protected)
+        other = await stack.enter_async_context(open_one(session_id="other"))
+        inside = await stack.enter_async_context(open_one(session_id="inside"))
         write = f"printf %s '{stage.secret}' >other-{stage.names['unique']}"
         await other.exec(["sh", "-c", write], timeout_s=10, limit_bytes=1000)
         return {attempt.name: await _gets_out(inside, attempt, stage) for attempt in ATTEMPTS}
