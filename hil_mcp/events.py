@@ -138,6 +138,8 @@ class ToolCall(_Body):
     result_digest: str
     is_error: bool
     duration_ms: float
+    flags: list[str] = []
+    """Such as `history_probe`: a command that looked for the upstream history."""
 
 
 class QuestionStarted(_Body):

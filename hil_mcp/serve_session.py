@@ -10,12 +10,13 @@ import anyio
 from hil_mcp.judge_setup import background_judge
 from hil_mcp.prompts import prompt_digest
 from hil_mcp.revision import git_revision, installed_version
-from hil_mcp.sandbox.opening import sandbox_config
+from hil_mcp.sandbox.opening import SandboxConfig, kind_for, sandbox_config
 from hil_mcp.serving import bind, serve_http, serve_stdio
 from hil_mcp.session import SessionConditions
 from hil_mcp.session_opening import open_session
 from hil_mcp.tools.toolset import open_tools
 from judge.embedder import Embedder
+from task_store.records import RepositoryEnvironment
 from task_store.store import TaskStore
 
 if TYPE_CHECKING:
@@ -60,8 +61,10 @@ def serve_task(
     """
     embedder = Embedder()  # loads its model at its first use
     judge = background_judge(settings, task.registry, embedder) if mode.can_ask else None
+    sandboxes = sandbox_config(settings)
     conditions = SessionConditions(
         mode=mode,
+        isolation=_isolation(task, sandboxes),
         prompt_digest=prompt_digest(),
         counting_rules=counting_rules,
         server_version=installed_version(),
@@ -78,9 +81,7 @@ def serve_task(
 
         async def run() -> None:
             store = TaskStore(settings.home)
-            async with open_tools(
-                task, mode, session, store, embedder, sandbox_config(settings)
-            ) as tools:
+            async with open_tools(task, mode, session, store, embedder, sandboxes) as tools:
                 if listener is None:
                     await serve_stdio(session, tools, judge)
                     return
@@ -95,3 +96,10 @@ def serve_task(
                 )
 
         anyio.run(run)
+
+
+def _isolation(task: Task, sandboxes: SandboxConfig) -> str | None:
+    """What keeps a repository's commands apart; a SQL task has none of its own."""
+    if not isinstance(task.environment, RepositoryEnvironment):
+        return None
+    return kind_for(task.environment, sandboxes)

@@ -172,7 +172,12 @@ class _Boundary:
         if is_error or tool is None or not tool.logs_itself:
             try:
                 self._session.record_call(
-                    params.name, given, text, is_error=is_error, started=started
+                    params.name,
+                    given,
+                    text,
+                    is_error=is_error,
+                    started=started,
+                    flags=tool.flags(given) if tool and tool.flags else (),
                 )
             except LogWriteError:
                 logger.exception("a call could not be recorded; its reply is withheld")

@@ -33,7 +33,7 @@ from hil_mcp.events import (
 from judge.errors import JudgeError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from hil_mcp.events import (
         AgentInfo,
@@ -226,6 +226,7 @@ class Session:
         *,
         is_error: bool,
         started: float,
+        flags: Sequence[str] = (),
     ) -> None:
         """Write down one call of another tool, before its reply leaves.
 
@@ -235,6 +236,7 @@ class Session:
             result: The reply's whole text.
             is_error: Whether the reply is an error result.
             started: `time.perf_counter()` when the call came.
+            flags: What is remarkable about it.
         """
         data = result.encode("utf-8", "surrogatepass")
         self._state.tool_calls += 1
@@ -247,6 +249,7 @@ class Session:
                 result_digest=hashlib.sha256(data).hexdigest(),
                 is_error=is_error,
                 duration_ms=round((time.perf_counter() - started) * 1000, 3),
+                flags=list(flags),
             )
         )
 

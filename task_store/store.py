@@ -215,6 +215,14 @@ class TaskStore:
             for table in ("tasks", "aliases", "artefacts"):
                 db.execute(f"DELETE FROM {table} WHERE task_id = ?", (task_id,))  # noqa: S608
 
+    def image_tags(self) -> set[str]:
+        """Tags of the images that tasks in the catalogue name, in any version."""
+        with self._reading() as db:
+            if db is None:
+                return set()
+            rows = db.execute("SELECT DISTINCT image FROM artefacts WHERE image IS NOT NULL")
+            return {str(row["image"]) for row in rows}
+
     def prune(self, *, old_versions: bool = False) -> PruneReport:
         """Delete the files that no task names and what killed imports left.
 

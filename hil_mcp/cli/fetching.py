@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hil_mcp.cli.images import load_images
 from task_store.errors import TaskStoreError
 from task_store.fetch.fetcher import FetchConfig, Fetcher
 
@@ -35,6 +36,7 @@ def fetch_tasks(
         `failed`), `path`, `error`.
     """
     files: list[dict[str, object]] = []
+    archives: dict[str, Path] = {}  # by tag
     with _fetcher(settings, store) as fetcher, _progress() as bars:
         for task in tasks:
             for artefact in task.artefacts:
@@ -48,11 +50,15 @@ def fetch_tasks(
                 }
                 note = _bar(bars, f"{task.task_id} {artefact.name}", artefact.size_bytes)
                 try:
-                    file["path"] = str(fetcher.fetch(task, artefact, note))
+                    path = fetcher.fetch(task, artefact, note)
+                    file["path"] = str(path)
+                    if artefact.image is not None:
+                        archives[artefact.image] = path
                 except TaskStoreError as exc:
                     file |= {"outcome": "failed", "error": str(exc)}
                     batch.failed(exc)
                 files.append(file)
+    load_images(archives, settings, batch)
     return files
 
 

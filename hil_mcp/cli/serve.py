@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,14 @@ from hil_mcp.modes import Mode
 if TYPE_CHECKING:
     from hil_mcp.settings import Settings
     from task_store.records import Task
+
+
+class SandboxChoice(StrEnum):
+    """The sandboxes of `hil_mcp.sandbox.sandbox`."""
+
+    DOCKER = "docker"
+    BUBBLEWRAP = "bubblewrap"
+    LOCAL = "local"
 
 
 def serve(
@@ -35,6 +44,13 @@ def serve(
     counting_rules: Annotated[
         CountingRules, typer.Option(help="How many answers the task gives.")
     ] = CountingRules.RELEASE_2,
+    sandbox: Annotated[
+        SandboxChoice | None,
+        typer.Option(
+            help="Where a repository's commands run; default docker for images and bubblewrap "
+            "for source trees. local protects nothing."
+        ),
+    ] = None,
     log: Annotated[
         Path | None,
         typer.Option(help="The session log; default a folder of its own in HIL_MCP_HOME."),
@@ -47,7 +63,7 @@ def serve(
     """Serve one task to one agent over stdio, or over HTTP with a bearer token."""
     from hil_mcp.settings import load_settings
 
-    settings = load_settings(judge=judge)
+    settings = load_settings(judge=judge, sandbox=sandbox.value if sandbox else None)
     found = _find(task, settings, mode=mode, allow_empty=allow_empty)
     if http is None and (token_file is not None or as_json):
         raise ConfigError("--token-file and --json are for HTTP sessions: pass --http too")

@@ -194,13 +194,17 @@ def prune(
     old_versions: Annotated[
         bool, typer.Option(help="Also forget versions of tasks that are not current.")
     ] = False,
+    images_too: Annotated[
+        bool, typer.Option("--images", help="Also remove released images that no task names.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Remove the tasks named, then every file that no task needs and interrupted downloads."""
+    from hil_mcp.cli.images import prune_unused_images
     from task_store.fetch.fetcher import partial_dir
     from task_store.fetch.partials import PartialFiles
 
-    _, store = _open()
+    settings, store = _open()
     batch = Batch()
     removed: list[str] = []
     for task in _tasks(store, task_ids or [], batch):
@@ -211,6 +215,7 @@ def prune(
         removed.append(task.task_id)
     report = store.prune(old_versions=old_versions)
     freed_bytes = report.freed_bytes + PartialFiles(partial_dir(store)).sweep()
+    images = prune_unused_images(settings, store) if images_too else ()
     if as_json:
         print_json(
             {
@@ -218,6 +223,7 @@ def prune(
                 "old_versions": report.versions,
                 "files": report.files,
                 "freed_bytes": freed_bytes,
+                "images": list(images),
             }
         )
     else:
@@ -225,6 +231,8 @@ def prune(
             f"{len(removed)} tasks, {report.versions} old versions, {report.files} files removed; "
             f"{freed_bytes:,} bytes freed"
         )
+        for tag in images:
+            print(f"{tag}: removed from Docker")
     return batch.status
 
 

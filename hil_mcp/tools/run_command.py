@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hil_mcp.errors import AgentFacingError
+from hil_mcp.repository.history_probe import history_flags
 from hil_mcp.tools.outcome import told
 from hil_mcp.tools.tool import Arguments, Parameter, Tool
 
@@ -62,4 +63,5 @@ def run_command(jobs: Jobs, *, wait_s: float = WAIT_S) -> Tool:
         ),
         handler=told(run),
         read_only=False,
+        flags=lambda given: history_flags(str(given.get("command", ""))),
     )

@@ -70,6 +70,7 @@ class Tool:
         handler: Gives the reply's text. It must end by itself within 40 s.
         warm_up: Run in the background once the server answers, for what is slow to load.
         close: Gives back what the tool holds outside this process, when a signal ends it.
+        flags: What the log says of a call, from its arguments as sent; such as `history_probe`.
         logs_itself: The handler writes its own event, so that the call is not recorded twice.
     """
 
@@ -80,6 +81,7 @@ class Tool:
     read_only: bool = True
     warm_up: Callable[[], Awaitable[None]] | None = None
     close: Callable[[], Awaitable[None]] | None = None
+    flags: Callable[[Mapping[str, object]], list[str]] | None = None
     logs_itself: bool = False
 
     def input_schema(self) -> dict[str, object]:

@@ -9,7 +9,7 @@ import pytest
 from mcp.client.client import Client
 
 from hil_mcp.errors import ConfigError
-from hil_mcp.events import Submission
+from hil_mcp.events import Submission, ToolCall
 from hil_mcp.modes import Mode
 from hil_mcp.sandbox.opening import SandboxConfig
 from hil_mcp.server import build_server
@@ -107,6 +107,7 @@ async def test_an_agents_work_on_a_repository_ends_up_in_the_log_as_a_patch(
         Client(build_server(session, tools)) as client,
     ):
         tests = await client.call_tool("run_tests", {})
+        probe = await client.call_tool("run_command", {"command": "git log --all --oneline"})
         await client.call_tool("edit_file", {"path": "notes.md", "new_text": "done\n"})
         reply = await client.call_tool("submit_patch", {})
     await session.close("closed")
@@ -114,6 +115,14 @@ async def test_an_agents_work_on_a_repository_ends_up_in_the_log_as_a_patch(
     assert "(exit status 0)" in text_of(tests)
     assert text_of(reply).startswith("Submission received: 1 files")
     record = read_session(log)
+    assert len(text_of(probe).splitlines()) == 2  # the one commit, and the status
+    flags = {call.tool: call.flags for call in record.of(ToolCall)}
+    assert flags == {
+        "run_tests": [],
+        "run_command": ["history_probe"],
+        "edit_file": [],
+        "submit_patch": [],
+    }
     (submission,) = record.of(Submission)
     assert submission.kind == "patch"
     assert "+++ b/notes.md" in (submission.content or "")

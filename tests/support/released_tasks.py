@@ -290,3 +290,8 @@ def graded_by_hand(form: ReleasedForm, patch: str) -> bool:
 def save_archive(image: str, archive: Path) -> None:
     """An image as the release packs it."""
     subprocess.run(["zstd", "-q", "-1", "-o", archive], input=docker("save", image), check=True)
+
+
+def tiny_image(tag: str) -> None:
+    """An image with one file that starts nothing."""
+    docker("import", "-", tag, stdin=_tar({"a": "a"}))

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import os
-import signal
-import subprocess
-import sys
-import tarfile
 from typing import TYPE_CHECKING
 
 import anyio
@@ -18,10 +12,9 @@ from hil_mcp.sandbox.container import open_docker
 from hil_mcp.sandbox.docker import DockerLimits
 from hil_mcp.sandbox.errors import SandboxGoneError
 from hil_mcp.sandbox.images import ensure_image, prune_images
-from hil_mcp.sandbox.owner import find_orphans, remove_orphans
 from tests.support.released_tasks import docker as docker_by_hand
-from tests.support.released_tasks import save_archive
-from tests.support.sandboxes import TEST_IMAGE, docker_address, docker_daemon, opened
+from tests.support.released_tasks import save_archive, tiny_image
+from tests.support.sandboxes import docker_daemon, opened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,43 +114,10 @@ async def test_an_image_that_is_not_there_or_does_not_start_is_said(tree: Path) 
     assert containers() == []
 
 
-_SERVER = """
-import anyio, sys
-from pathlib import Path
-from hil_mcp.sandbox.container import open_docker
-from hil_mcp.sandbox.docker import DockerDaemon
-
-async def main():
-    daemon = DockerDaemon(sys.argv[1])
-    async with open_docker(daemon, sys.argv[2], session_id="killed", tree=Path(sys.argv[3])):
-        print("started", flush=True)
-        await anyio.sleep_forever()
-
-anyio.run(main)
-"""
-
-
-def test_the_container_of_a_killed_server_is_found_and_removed(tree: Path) -> None:
-    command = [sys.executable, "-c", _SERVER, docker_address(), TEST_IMAGE, str(tree)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as server, docker_daemon() as daemon:
-        assert server.stdout is not None
-        assert server.stdout.readline() == b"started\n"
-        while_it_runs = find_orphans(daemon)
-        os.kill(server.pid, signal.SIGKILL)
-        server.wait()
-        (orphan,) = find_orphans(daemon)
-        removed = remove_orphans(daemon)
-
-    assert while_it_runs == ()
-    assert (orphan.session_id, orphan.is_running) == ("killed", True)
-    assert removed == (orphan,)
-    assert containers() == []
-
-
 async def test_an_archive_that_is_cut_short_or_brings_another_image_is_refused(
     tmp_path: Path,
 ) -> None:
-    docker_by_hand("import", "-", "hilbench-swe:tiny", stdin=_tiny_tar())
+    tiny_image("hilbench-swe:tiny")
     archive = tmp_path / "tiny.tar.zst"
     save_archive("hilbench-swe:tiny", archive)
     docker_by_hand("rmi", "hilbench-swe:tiny")
@@ -178,7 +138,7 @@ async def test_an_archive_that_is_cut_short_or_brings_another_image_is_refused(
 
 
 async def test_an_uncompressed_archive_is_loaded_too(tmp_path: Path) -> None:
-    docker_by_hand("import", "-", "hilbench-swe:plain", stdin=_tiny_tar())
+    tiny_image("hilbench-swe:plain")
     archive = tmp_path / "plain.tar"
     archive.write_bytes(docker_by_hand("save", "hilbench-swe:plain"))
     docker_by_hand("rmi", "hilbench-swe:plain")
@@ -186,12 +146,3 @@ async def test_an_uncompressed_archive_is_loaded_too(tmp_path: Path) -> None:
         await ensure_image(daemon, "hilbench-swe:plain", archive)
 
         assert prune_images(daemon, set()) == ("hilbench-swe:plain",)
-
-
-def _tiny_tar() -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as made:
-        info = tarfile.TarInfo("a")
-        info.size = 1
-        made.addfile(info, io.BytesIO(b"a"))
-    return buffer.getvalue()
