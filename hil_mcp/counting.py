@@ -2,7 +2,7 @@
 
 `paper` has no cap, as the paper describes none; `release-1` gives three answers a task, checked
 before the judge is asked; `release-2`, the default, gives two answers a blocker, checked after it
-(protocol.md, section 0). Repeats use up answers; rejections and failed judgements do not.
+(docs/release.md, section 0). Repeats use up answers; rejections and failed judgements do not.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hil_mcp.judge_setup import judge_config
 from judge.build import build_judge
 from judge.derived_pairs import SourceTask
-from judge.evaluate import evaluate
+from judge.evaluate import FittedJudge, evaluate, judge_of_task
 from judge.figures import figures_of
 from judge.intervals import to_f1
 from judge.lifecycle import close_judge, probe_judge, warm_judge
@@ -90,7 +90,7 @@ async def evaluate_judge(
         await probe_judge(judge)
         await warm_judge(judge)
         judged = await evaluate(
-            lambda _: judge,
+            judge_of_task(judge),
             pairs,
             registry_of,
             repeat=repeat,
@@ -104,7 +104,7 @@ async def evaluate_judge(
             pairs_path=pairs_path,
             pairs_digest=digest_of_pairs(pairs),
             figures=figures_of(judged, registry_of),
-            is_out_of_fold=False,
+            is_out_of_fold=isinstance(judge, FittedJudge),
         )
     finally:
         await close_judge(judge)

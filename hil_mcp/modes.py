@@ -1,4 +1,4 @@
-"""Modes: what the agent gets (design.md, Modes)."""
+"""Modes: what the agent gets (docs/guide.md, Modes)."""
 
 from __future__ import annotations
 

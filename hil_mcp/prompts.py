@@ -1,4 +1,4 @@
-"""The statement that an agent is given, and its digest (design.md, Modes).
+"""The statement that an agent is given, and its digest (docs/guide.md, Modes).
 
 Our own short template is the default; the released `instruction.md` speaks of shell commands that
 do not exist over MCP, so it is used only on demand. Statements are put together by `str.join`: some

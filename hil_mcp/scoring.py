@@ -3,7 +3,7 @@
 q = all `question` events, d = distinct discovered blockers, b = blockers of the task.
 Precision d/q is undefined (None) at q = 0; recall is d/b; Ask-F1 = 2d/(q+b), so silence scores 0
 and stays in every mean. All three are None in modes without ask_human and when b = 0. Sets are
-micro: sums of d, q and b (design.md, Scoring; the paper's definition with undefined kept apart).
+micro: sums of d, q and b (docs/session-log.md; the paper's definition with undefined kept apart).
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class SetScore:
         macro_ask_f1: Mean of the valid sessions' Ask-F1.
         macro_left_out: Valid sessions whose Ask-F1 is undefined, left out of that mean.
         asking_only: Micro figures over the valid sessions that asked at least once: the release's
-            recall (protocol.md, section 4). None when nobody asked.
+            recall (docs/release.md, section 4). None when nobody asked.
     """
 
     conditions: ScoreConditions
@@ -259,7 +259,7 @@ def micro(sessions: Iterable[SessionScore], *, is_defined: bool = True) -> AskFi
 
 
 REFERENCE_MODEL = "llama-3.3-70b-instruct"
-"""Part of the reference judge's model id, in lower case (protocol.md, section 3)."""
+"""Part of the reference judge's model id, in lower case (docs/release.md, section 3)."""
 
 
 def is_reference(backend: str, model: str | None) -> bool:

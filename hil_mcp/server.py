@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 SERVER_NAME = "hil"
 REPLY_DEADLINE_S = 40.0
-"""Longest time from a call's receipt to its reply; agents give up at 60 s (design.md, Replies)."""
+"""Longest time from a call's receipt to its reply; agents give up at 60 s."""
 PROGRESS_INTERVAL_S = 5.0
 UNRECORDED = "Error: the call could not be recorded. Try again."
 

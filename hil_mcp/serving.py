@@ -79,7 +79,7 @@ async def serve_http(
         await judge.ready()
     await session.begin()
     server = build_server(session, tools, transport="http")
-    # Stateless: one agent never comes back after a lost session id (design.md, clients).
+    # Stateless: one agent never comes back after a lost session id.
     app = server.streamable_http_app(streamable_http_path=MCP_PATH, stateless_http=True)
     http = uvicorn.Server(
         uvicorn.Config(

@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# The literal replies of the release; protocol.md, section 2.
+# The literal replies of the release; docs/release.md, section 2.
 IRRELEVANT = "irrelevant question"
 CANT_ANSWER = "can't answer (perhaps transient hiccup)"
 
 SHORTEST_QUESTION = 3
-"""Characters that can be seen; below it no judge is asked (protocol.md, section 3)."""
+"""Characters that can be seen; below it no judge is asked (docs/release.md, section 3)."""
 JUDGE_DEADLINE_S = 30.0
-"""The judge's share of the 40 s that any reply may take (design.md, Replies)."""
+"""The judge's share of the 40 s that any reply may take."""
 SHUTDOWN_GRACE_S = 3.0
 """How long a question that is being judged may hold up the server's end."""
 AGENT_GONE = "agent_gone"

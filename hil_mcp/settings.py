@@ -37,7 +37,7 @@ class Settings(BaseModel):
     judge_url: str = "http://127.0.0.1:8808"
     """Base address of an OpenAI-compatible server, with or without `/v1`."""
     judge_model: str = "casperhansen/llama-3.3-70b-instruct-awq"
-    """The reference judge (protocol.md, section 3)."""
+    """The reference judge (docs/release.md, section 3)."""
     judge_api_key: SecretStr | None = None
     judge_policy: str = "release"
     judge_prompt_file: Path | None = None

@@ -1,4 +1,4 @@
-"""Writes sessions as the release's `ask_human_logs.json` (protocol.md, section 4)."""
+"""Writes sessions as the release's `ask_human_logs.json` (docs/release.md, section 4)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reads what the release writes about questions, and gives its numbers.
 
 `ask_human_logs.json` (the runner's, one entry an instance) and `ask_human_metrics.json` (the
-sidecar's, one task); fields in protocol.md, section 4. A file whose own sums do not agree with its
+sidecar's, one task); fields in release.md, section 4. A file whose own sums do not agree with its
 questions is refused: one of the two is wrong, and nobody can tell which.
 """
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 CONTEXT_TOKENS = 8192
-"""Twice what the longest released registry with a cut question takes."""
+"""Above what any question can take; see `judge.probe.CONTEXT_TOKENS`."""
 _MODULE = "vllm.entrypoints.openai.api_server"
 _CPU_CACHE_GIB = 2
 # Part of a GPU that vLLM may fill, and what weights need beside them for the cache of one context.

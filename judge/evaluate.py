@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import anyio
 
@@ -36,6 +37,22 @@ class Judged:
         """Whether the verdicts differ between the times it was asked; failures do not count."""
         seen = {answer.blocker_id for answer in self.answers if not isinstance(answer, JudgeError)}
         return len(seen) > 1
+
+
+@runtime_checkable
+class FittedJudge(Protocol):
+    """A judge that was fitted to tasks and has parts that were not fitted to some of them."""
+
+    def for_evaluation(self, task_id: str) -> Judge:
+        """A judge that was never fitted to this task; the judge itself for a task it never saw."""
+        ...
+
+
+def judge_of_task(judge: Judge) -> Callable[[str], Judge]:
+    """The judge for each task: for one that was fitted to tasks, a part that never saw the task."""
+    if isinstance(judge, FittedJudge):
+        return cache(judge.for_evaluation)
+    return lambda _: judge
 
 
 async def evaluate(

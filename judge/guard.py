@@ -1,7 +1,7 @@
 """Notice a message that speaks to the judge instead of asking a person.
 
-Such a message is no match, whatever a model would say to it. The patterns are narrow: each names the
-judge's own machinery or gives it an order, which no question about a task does.
+Such a message is no match, whatever a model would say to it. The patterns are narrow: each names
+the judge's own machinery or gives it an order, which no question about a task does.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PROBE_LIMIT_S = 10.0
 """Longest wait for the list of served models, in seconds."""
-CONTEXT_TOKENS = 8192
+CONTEXT_TOKENS = 6600
 """Least context window: the rules and the longest released registry take about 2,500 tokens, a
 question 3,000 at most, a reply that is asked for again 1,024."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NO_MATCH = "none"
 """The answer for "no blocker" that the prompt offers."""
-# What models write instead of a JSON null; protocol.md, section 3, and the words of our prompt.
+# What models write instead of a JSON null; docs/release.md, section 3, and the words of our prompt.
 _NO_MATCH_WORDS = frozenset(
     {
         NO_MATCH,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Severity = Literal["error", "warning"]
 
-# What the judge's rules ask of a question (protocol.md, section 3, rules 1 and 2).
+# What the judge's rules ask of a question (docs/release.md, section 3, rules 1 and 2).
 _ASKING = re.compile(
     r"\b(what|why|how|where|when|which|define|explain|describe|differentiate|clarify|specify)\b",
     re.IGNORECASE,

@@ -29,7 +29,7 @@ class TaskKind(StrEnum):
 
 
 # The released types and subtypes, mapped to the paper's three categories. The mapping of the SQL
-# subtypes is ours (design.md, Words); the release gives none.
+# subtypes is ours; the release gives none.
 _CATEGORIES: dict[str, BlockerCategory] = {
     "missing parameters": "missing",
     "ambiguous requirements": "ambiguous",

@@ -1,6 +1,6 @@
 """Blocker registries as they come from outside -> `Registry`.
 
-Takes every form that the benchmark's releases have had (protocol.md, section 1a): ids with outer
+Takes every form that the benchmark's releases have had (release.md, 1a): ids with outer
 blanks or inside a markdown fence, a type in a list, older names of keys, and four wrappings. What
 had to be mended is said in words; what is not certain is refused.
 """
@@ -19,7 +19,7 @@ from task_store.records import Blocker, BlockerId, Registry
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# First that is there wins (protocol.md, section 1a).
+# First that is there wins (docs/release.md, section 1a).
 _EXAMPLE_KEYS = ("example_questions", "acceptable_questions", "trigger_questions")
 _LIST_KEYS = ("blockers", "entries")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ExitStatus(IntEnum):
-    """What the process ends with; design.md, Commands."""
+    """What the process ends with."""
 
     DONE = 0
     OURS = 1

@@ -21,7 +21,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8808,
     context: Annotated[
-        int, typer.Option(min=1024, help="Longest prompt and reply, in tokens.")
+        int, typer.Option(min=6600, help="Longest prompt and reply, in tokens.")
     ] = 8192,
     served_name: Annotated[
         str | None, typer.Option(help="Name that the judge asks for; default the model's.")

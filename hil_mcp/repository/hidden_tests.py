@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from task_store.records import RepositoryGold
 
 TESTS_TIMEOUT_S = 1800.0
-"""The release's own deadline (protocol.md, section 6)."""
+"""The release's own deadline (docs/release.md, section 6)."""
 _STEP_TIMEOUT_S = 60.0
 _PARSER_TIMEOUT_S = 300.0
 _LOG_LIMIT_BYTES = 20_000_000
@@ -172,7 +172,7 @@ async def _run_released(
 
 
 def released_arguments(names: Sequence[str], script: str) -> list[str]:
-    """What the released runner script is given for these tests (protocol.md, section 6)."""
+    """What the released runner script is given for these tests (docs/release.md, section 6)."""
     if any(" | " in name for name in names):
         return list(dict.fromkeys(name.partition(" | ")[0] for name in names))
     if "ansible-test" in script and any("::" in name for name in names):

@@ -85,7 +85,7 @@ def passes_released_check(name: str, ran: Sequence[RunTest]) -> bool:
     """Whether the release's own command-line grader takes a required test as passed.
 
     It compares the last part of a name only, without file, class, parameters and case, and the
-    last report wins (protocol.md, section 6).
+    last report wins (docs/release.md, section 6).
     """
     last = [t for t in ran if name and _released_key(t.name) == _released_key(name)]
     return bool(last) and last[-1].status == "passed"

@@ -3,7 +3,7 @@
 It is what published figures were made with, so its verdicts are kept, also where they look wrong:
 column names and the order of rows and columns do not count, numbers are compared in buckets of
 0.01, duplicates may be dropped on either side, and columns beyond the gold's are searched greedily
-(protocol.md, section 5). Where the release ends in an error on correct answers, with infinities
+(docs/release.md, section 5). Where the release ends in an error on correct answers, with infinities
 and with two columns of one name, the verdict here is the right one, and says so.
 """
 

@@ -1,6 +1,6 @@
 r"""The text of an `execute_sql` reply: the released strings, within a number of bytes.
 
-The release prints with pandas' `to_csv` (protocol.md, section 2). Its quirks are kept, since agents
+The release prints with pandas' `to_csv` (release.md, section 2). Its quirks are kept, since agents
 have been measured with them: a column of numbers with a NULL or a float prints as floats, NULL is
 an empty field, a row of one empty field is `""`, a blob prints as `b'\x00'`.
 """

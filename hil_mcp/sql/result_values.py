@@ -1,6 +1,6 @@
 """How the released check reads the cells of a result: numbers, text or nothing, column by column.
 
-A description of what it does, quirks included (protocol.md, section 5), not of what would be right.
+A description of what it does, quirks included (release.md, section 5), not of what would be right.
 """
 
 from __future__ import annotations

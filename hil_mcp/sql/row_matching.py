@@ -119,12 +119,10 @@ class _Pairing:
 
     def _window(self, i: int) -> Sequence[int]:
         """The rows whose first number could match: `right` is sorted by it."""
-        firsts = _numbers(self._gold[i])[:1]
-        if not firsts:
-            return self._right
-        reach = 2 * max(ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE * abs(firsts[0]))
-        low = bisect_left(self._right_firsts, (firsts[0] - reach,))
-        high = bisect_right(self._right_firsts, (firsts[0] + reach,))
+        first = _numbers(self._gold[i])[0]  # rows without a number meet in sorted order
+        reach = 2 * max(ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE * abs(first))
+        low = bisect_left(self._right_firsts, (first - reach,))
+        high = bisect_right(self._right_firsts, (first + reach,))
         return self._right[low:high]
 
     def _augment(self, start: int, partners: Mapping[int, Sequence[int]]) -> None:
@@ -138,18 +136,16 @@ class _Pairing:
                     continue
                 reached_from[j] = i
                 if j not in self._taken_by:
-                    self._settle(j, start, reached_from)
+                    self._settle(j, reached_from)
                     return
                 waiting.append(self._taken_by[j])
 
-    def _settle(self, free: int, start: int, reached_from: Mapping[int, int]) -> None:
-        j = free
-        while True:
+    def _settle(self, free: int, reached_from: Mapping[int, int]) -> None:
+        j: int | None = free
+        while j is not None:
             i = reached_from[j]
-            freed = self.pairs.get(i)
+            freed = self.pairs.get(i)  # None for the row that had no partner yet
             self.pairs[i], self._taken_by[j] = j, i
-            if i == start or freed is None:
-                return
             j = freed
 
 

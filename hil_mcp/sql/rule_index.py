@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FOUND_AT_MOST = 5
-"""As released (protocol.md, section 2)."""
+"""As released (docs/release.md, section 2)."""
 
 
 class Encoder(Protocol):

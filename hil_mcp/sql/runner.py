@@ -66,7 +66,7 @@ class SqlLimits:
 
 AGENT_LIMITS = SqlLimits()
 GRADING_LIMITS = SqlLimits(deadline_s=300.0, wait_s=600.0, max_parallel=2)
-"""300 s is the released limit of each of gold and submission (protocol.md, section 5)."""
+"""300 s is the released limit of each of gold and submission (docs/release.md, section 5)."""
 
 _ERROR_CHARS = 2_000
 _REPLY_OVERHEAD = 16

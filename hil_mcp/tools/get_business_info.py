@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 NAME = "get_business_info"
 
-# The released texts; protocol.md, section 2.
+# The released texts; docs/release.md, section 2.
 _MISSING = "Error querying knowledge base: Missing {name}"
 _NOTHING = "No business information found matching '{text}'."
 

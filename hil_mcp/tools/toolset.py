@@ -1,4 +1,4 @@
-"""Which tools a session has: by the task's kind and the mode (design.md, Modes)."""
+"""Which tools a session has: by the task's kind and the mode (docs/guide.md, Modes)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A Harbor checkout of the benchmark: one folder a task with `shared/` and a folder for each mode.
 
 Of the released files it reads what a task is made of and leaves what runs it: the Dockerfiles, the
-sidecars and `artifacts_manifest.json`, which is stale (protocol.md, section 1a).
+sidecars and `artifacts_manifest.json`, which is stale (docs/release.md, section 1a).
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _read_repository_task(folder: Path, metadata: Fields, parsed: ParsedRegistry
     shared = folder / "shared"
     warnings = list(parsed.warnings)
     stats = metadata.optional_table("blocker_stats")
-    # Its other counts are 0 in the whole release (protocol.md, section 1a).
+    # Its other counts are 0 in the whole release (docs/release.md, section 1a).
     _compare_count(stats.integer("total") if stats else None, parsed, warnings)
     patch = _text_if_there(folder / "baseline" / "solution" / "ground_truth.patch")
     task = Task(

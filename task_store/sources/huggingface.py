@@ -1,6 +1,6 @@
 """Rows of the data set on Hugging Face, from JSON Lines or parquet files.
 
-The columns are those that the released code reads (protocol.md, section 1b).
+The columns are those that the released code reads (docs/release.md, section 1b).
 """
 
 from __future__ import annotations

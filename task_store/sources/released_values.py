@@ -79,14 +79,14 @@ def test_patch_of(fields: Fields, warnings: list[str]) -> str:
     if not patch:
         warnings.append("there is no test patch here: the task can be served and not graded")
     elif not patch.endswith("\n"):
-        # `git apply` calls such a patch corrupt (protocol.md, section 9, number 21).
+        # `git apply` calls such a patch corrupt (docs/release.md, section 9, number 21).
         warnings.append("added the line end that the test patch lacks")
         return patch + "\n"
     return patch
 
 
 def language_of(tests: tuple[str, ...]) -> str:
-    """The language by the form of the test ids (protocol.md, section 1a); `unknown` without any."""
+    """The language by the form of the test ids (release.md, 1a); `unknown` without any."""
     if any("::" in test for test in tests):
         return "python"
     if any(" | " in test for test in tests):

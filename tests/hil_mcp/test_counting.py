@@ -1,4 +1,4 @@
-"""The counting rules, through a whole session; the released behaviour is protocol.md, section 3."""
+"""The counting rules, through a whole session, as docs/release.md describes them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from judge.errors import PairsError
-from judge.evaluate import Judged, evaluate
+from judge.evaluate import Judged, evaluate, judge_of_task
 from judge.figures import figures_of, percentiles
 from judge.intervals import Share, to_f1
 from judge.pairs import Pair
@@ -218,6 +218,26 @@ def test_f1_follows_from_the_share_of_hits_among_everything_that_matters() -> No
 def test_percentiles_are_by_nearest_rank() -> None:
     assert percentiles([float(n) for n in range(1, 101)]) == {50: 50.0, 90: 90.0, 99: 99.0}
     assert percentiles([]) == {}
+
+
+class _Fitted(ScriptedJudge):
+    """Says `tide` itself, and lets a part that never saw the task say `berth`."""
+
+    def for_evaluation(self, task_id: str) -> ScriptedJudge:
+        return ScriptedJudge(["berth" if task_id == "t" else None])
+
+
+async def test_a_fitted_judge_is_asked_by_a_part_that_never_saw_the_task() -> None:
+    fitted = _Fitted(["tide"])
+    plain = ScriptedJudge(["tide"])
+
+    by_part = await evaluate(judge_of_task(fitted), [_pair("berth")], _registry_of)
+    await evaluate(judge_of_task(plain), [_pair("tide")], _registry_of)
+
+    assert by_part[0].verdict is not None
+    assert by_part[0].verdict.blocker_id == "berth"
+    assert fitted.questions == []
+    assert plain.questions == ["Which is it?"]
 
 
 async def test_a_pair_of_another_version_of_the_task_is_refused() -> None:

@@ -44,7 +44,7 @@ async def test_a_server_without_a_list_of_models_can_pass() -> None:
             "^model: 'judge-model' is not served at .*; served there: a/small, b/large$",
         ),
         (Endpoint(_fit, models=[]), "served there: nothing"),
-        (Endpoint(_fit, context_tokens=512), "^window: 'judge-model' takes 512 tokens .* 8192"),
+        (Endpoint(_fit, context_tokens=512), "^window: 'judge-model' takes 512 tokens .* 6600"),
         (Endpoint(_fit, models=httpx.Response(401)), "^key: .* refuses the API key: HTTP 401"),
         (Endpoint(_fit, models=httpx.ConnectError("refused")), "^address: .*ConnectError"),
         (Endpoint(_fit, models=httpx.Response(200, content=b"<html>")), "^address: .*<html>"),

@@ -1,4 +1,4 @@
-"""Which reported test stands for a required one: the table of protocol.md, section 6, and more."""
+"""Which reported test stands for a required one: see docs/release.md, section 6."""
 
 from __future__ import annotations
 

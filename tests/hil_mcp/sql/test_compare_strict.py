@@ -154,6 +154,15 @@ def test_as_many_rows_are_paired_as_can_be(gold: Rows, given: Rows) -> None:
     assert len(given) - len(unmatched.submission) == _most_pairs(gold, given)
 
 
+def test_a_large_group_of_rows_is_paired_in_sorted_order() -> None:
+    rows: Rows = [(1.0, float(n)) for n in range(1_100)]
+    changed: Rows = [*rows[:-1], (1.0, 5_000.0)]
+
+    unmatched = match_rows(rows, changed[::-1])
+
+    assert (unmatched.gold, unmatched.submission) == ((1_099,), (0,))
+
+
 @pytest.mark.parametrize(
     ("gold", "submission", "reason"),
     [
