@@ -38,10 +38,12 @@ tr '\\0' '\\n' | while IFS= read -r file; do
 done
 """
 # $1 run script; the rest are its arguments. The two logs stay for the parser.
-_RUN_RELEASED = 'script=$1; shift; bash "$script" "$@" >/tmp/stdout.log 2>/tmp/stderr.log'
-_PARSE_RELEASED = """
+_LOGS = "d=${TMPDIR:-/tmp}; "
+_RUN_RELEASED = _LOGS + 'script=$1; shift; bash "$script" "$@" >"$d/stdout.log" 2>"$d/stderr.log"'
+_PARSE_RELEASED = f"""
+{_LOGS}
 python=python; command -v python >/dev/null || python=python3
-"$python" "$1" /tmp/stdout.log /tmp/stderr.log /tmp/output.json >&2 && cat /tmp/output.json
+"$python" "$1" "$d/stdout.log" "$d/stderr.log" "$d/output.json" >&2 && cat "$d/output.json"
 """
 
 
@@ -151,7 +153,7 @@ async def _run_released(
     except SandboxTimeoutError:
         timed_out = True
     logs = await sandbox.exec(
-        ["cat", "/tmp/stdout.log", "/tmp/stderr.log"],  # noqa: S108  # the release's own places
+        ["sh", "-c", _LOGS + 'cat "$d/stdout.log" "$d/stderr.log"'],
         timeout_s=_STEP_TIMEOUT_S,
         limit_bytes=_LOG_LIMIT_BYTES,
     )

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import httpx
@@ -23,9 +23,6 @@ from hil_mcp.events import ClientConnected, SessionEnd, Submission
 from hil_mcp.scoring import score_session
 from hil_mcp.session_reader import read_session
 from tests.support.servers import call, initialize, receive, running, serve_command
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TASK = "lockers_late"
 GOOD = "From what time of day on is a drop-off counted as late?"
@@ -105,6 +102,28 @@ def test_a_signal_ends_the_session_and_the_process(tmp_path: Path, number: signa
 
     assert child.returncode == 0
     assert read_session(log).of(SessionEnd) == [SessionEnd(reason="shutdown")]
+
+
+@pytest.mark.parametrize("how", ["signal", "hang up"])
+def test_the_sandbox_of_a_repository_is_gone_with_its_server(tmp_path: Path, how: str) -> None:
+    log = tmp_path / "session.jsonl"
+    command = serve_command("--task", "backup_prune", "--sandbox", "local", "--log", log)
+
+    with running(command) as child:
+        initialize(child)
+        call(child, 2, "run_command", {"command": "pwd"})
+        place = Path(receive(child)["result"]["content"][0]["text"].splitlines()[0])
+        was_there = place.is_dir()
+        if how == "signal":
+            child.send_signal(signal.SIGTERM)
+        else:
+            assert child.stdin is not None
+            child.stdin.close()
+        child.wait(timeout=20)
+
+    assert was_there
+    assert not place.parent.exists()
+    assert read_session(log).start.isolation == "local"
 
 
 async def test_http_serves_only_who_has_the_token(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -72,8 +73,9 @@ async def test_what_a_command_writes_is_there_for_the_next_and_not_in_the_source
     kind: SandboxKind, tree: Path
 ) -> None:
     async with opened(kind, tree) as sandbox:
-        await shell(sandbox, "echo new > src/new.txt; echo kept > /tmp/kept; echo home > ~/home")
-        result = await shell(sandbox, "cat src/new.txt /tmp/kept ~/home; rm -f /tmp/kept")
+        kept = f"/tmp/{uuid.uuid4()}"
+        await shell(sandbox, f"echo new > src/new.txt; echo kept > {kept}; echo home > ~/home")
+        result = await shell(sandbox, f"cat src/new.txt {kept} ~/home; rm {kept}")
 
         assert result.text == "new\nkept\nhome\n"
         assert not (tree / "src" / "new.txt").exists()
@@ -195,8 +197,8 @@ def _set(event: anyio.Event) -> None:
 async def test_commands_run_at_the_same_time(kind: SandboxKind, tree: Path) -> None:
     async with opened(kind, tree) as sandbox, anyio.create_task_group() as tasks:
         with anyio.fail_after(10):
-            tasks.start_soon(shell, sandbox, "until [ -e /tmp/meet ]; do sleep 0.1; done")
-            await shell(sandbox, ": > /tmp/meet")
+            tasks.start_soon(shell, sandbox, "until [ -e meet ]; do sleep 0.1; done")
+            await shell(sandbox, ": > meet")
     # Each waits for the other's file; one after the other they would never end.
 
 
