@@ -34,7 +34,7 @@ LIMIT_TOKENS = 256
 _MODEL_DIR = Path(__file__).parent / "model"
 MODEL_FILES = ("encoder.onnx", "encoder.weights", "tokenizer.json")
 # Bounds the memory of one run: activations take about 25 KB a token.
-_BATCH_TOKENS = 512
+_BATCH_TOKENS = 384
 
 
 class Embedder:
