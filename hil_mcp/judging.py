@@ -61,6 +61,8 @@ class BackgroundJudge:
 
     async def settled(self) -> None:
         """Wait until the judge is ready or known to be unfit, but not for ever."""
+        if self._is_ready.is_set():
+            return
         with anyio.move_on_after(READY_DEADLINE_S):
             await self._is_ready.wait()
 
