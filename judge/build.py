@@ -92,9 +92,9 @@ def _single(spec: str, config: JudgeConfig) -> Judge:
     settings = _settings(spec, match["settings"] if match else None)
     match name:
         case "embedded" if not settings:
-            from judge.embedded import EmbeddedJudge
+            from judge.embedded import EmbeddedCore, EmbeddedJudge
 
-            return EmbeddedJudge(config.embedder)
+            return EmbeddedJudge(EmbeddedCore(config.embedder))
         case "vllm":
             return _chat(
                 replace(

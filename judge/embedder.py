@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 MODEL_NAME = "all-MiniLM-L6-v2"
-EMBEDDER_DIGEST = "3661747b228268903ac50be836c0e048064bc70b1809c6636f3539ea72ce1dbd"
+EMBEDDER_DIGEST = "8ea4032f49532f7ba64148016733fed8c37b01920d652a342043bca9a8f34b51"
 """SHA-256 over `encoder.onnx`, `encoder.weights` and `tokenizer.json`, one after the other."""
 WIDTH = 384
 LIMIT_TOKENS = 256
@@ -34,7 +34,7 @@ LIMIT_TOKENS = 256
 _MODEL_DIR = Path(__file__).parent / "model"
 MODEL_FILES = ("encoder.onnx", "encoder.weights", "tokenizer.json")
 # Bounds the memory of one run: activations take about 25 KB a token.
-_BATCH_TOKENS = 512
+_BATCH_TOKENS = 384
 
 
 class Embedder:

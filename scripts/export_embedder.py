@@ -67,8 +67,8 @@ class _Graph:
 def build_model(weights: Tensors, *, heads: int) -> onnx.ModelProto:
     """The encoder with mean pooling and unit length.
 
-    Inputs `input_ids` and `attention_mask` are int32 (batch, length); outputs are `tokens`
-    (batch, length, width), each token's unit vector, and `embedding` (batch, width).
+    Inputs `input_ids` and `attention_mask` are int32 (batch, length); the output `embedding` is
+    (batch, width).
     """
     graph = _Graph()
     hidden = _embeddings(graph, weights)
@@ -85,12 +85,7 @@ def build_model(weights: Tensors, *, heads: int) -> onnx.ModelProto:
                 helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"])
                 for name in ("input_ids", "attention_mask")
             ],
-            [
-                helper.make_tensor_value_info(
-                    "tokens", TensorProto.FLOAT, ["batch", "length", width]
-                ),
-                helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", width]),
-            ],
+            [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", width])],
             graph.initializers,
         ),
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(_MICROSOFT, 1)],
@@ -183,7 +178,6 @@ def _pooling(graph: _Graph, hidden: str) -> None:
     total = graph.add("ReduceSum", graph.add("Mul", hidden, column), first, keepdims=0)
     # The mean's divisor falls out of the unit length.
     graph.add("LpNormalization", total, output="embedding", axis=-1, p=2)
-    graph.add("LpNormalization", hidden, output="tokens", axis=-1, p=2)
 
 
 def main() -> None:

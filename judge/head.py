@@ -1,0 +1,178 @@
+"""The trained decision over an embedded question and an embedded registry.
+
+Two small models: the form head tells a question from what only looks like one, and the pair head,
+which sees what the first one said, tells which blocker it is about. Weights come from
+`scripts/train_embedded_judge.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from judge.errors import JudgeSetupError
+from judge.pair_features import WordWeights, pair_features
+from judge.question_form import asks, is_injection, skeleton
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from judge.pair_features import EmbeddedBlocker, EmbeddedQuestion
+
+Form = Literal["question", "statement", "multi_topic", "generic", "injection"]
+FORMS: tuple[Form, ...] = ("question", "statement", "multi_topic", "generic", "injection")
+_FLOOR = 1e-4
+# A form as probable as this is no question, however near a blocker it is.
+_INJECTION_VETO = 0.5
+_GENERIC_VETO = 0.8
+_STATEMENT_VETO = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Weights of one fit; arrays are single precision."""
+
+    vocabulary: Mapping[str, int]
+    """Skeleton to its row of `form_weights`."""
+    form_mean: NDArray[np.float32]
+    form_scale: NDArray[np.float32]
+    form_weights: NDArray[np.float32]
+    """Rows: bias, form features, embedding, vocabulary; a column a form."""
+    words: WordWeights
+    pair_mean: NDArray[np.float32]
+    pair_scale: NDArray[np.float32]
+    pair_hidden: NDArray[np.float32]
+    """Shape (members, features + 1, hidden): the last row is the bias."""
+    pair_output: NDArray[np.float32]
+    """Shape (members, hidden + 1)."""
+    calibration: NDArray[np.float32]
+    """Slope and intercept on the log odds."""
+
+    def forms(self, question: EmbeddedQuestion) -> NDArray[np.float32]:
+        """Probability of each of `FORMS`."""
+        form = (question.form - self.form_mean) / self.form_scale
+        dense = np.concatenate([[1.0], form, question.vector])
+        logits = dense @ self.form_weights[: len(dense)]
+        known = [self.vocabulary[s] for s in skeleton(question.text) if s in self.vocabulary]
+        logits = logits + self.form_weights[[len(dense) + row for row in known]].sum(axis=0)
+        exps = np.exp(logits - logits.max())
+        return (exps / exps.sum()).astype(np.float32)
+
+    def features(
+        self, question: EmbeddedQuestion, blockers: Sequence[EmbeddedBlocker]
+    ) -> NDArray[np.float32]:
+        """`pair_features` with the log of each form's probability behind, a row a blocker."""
+        forms = np.log(np.maximum(self.forms(question), _FLOOR))
+        rows = pair_features(question, blockers, self.words)
+        return np.column_stack([rows, np.tile(forms, (len(blockers), 1))]).astype(np.float32)
+
+    def raw(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Probability of a match for each row of `features`, before calibration."""
+        scaled = (features - self.pair_mean) / self.pair_scale
+        hidden = np.tanh(scaled @ self.pair_hidden[:, :-1] + self.pair_hidden[:, -1:])
+        logits = np.einsum("mrh,mh->mr", hidden, self.pair_output[:, :-1])
+        logits = (logits + self.pair_output[:, -1:]).mean(axis=0)
+        return (1 / (1 + np.exp(-logits))).astype(np.float32)
+
+    def calibrated(self, raw: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Map `raw` to probabilities that hold in the long run."""
+        bounded = np.clip(raw, _FLOOR, 1 - _FLOOR)
+        logits = self.calibration[0] * np.log(bounded / (1 - bounded)) + self.calibration[1]
+        return (1 / (1 + np.exp(-logits))).astype(np.float32)
+
+    def veto(self, question: EmbeddedQuestion) -> Form | None:
+        """The form for which the question is turned away, or None."""
+        _, statement, _, generic, injection = self.forms(question)
+        if is_injection(question.text) or injection > _INJECTION_VETO:
+            return "injection"
+        if generic > _GENERIC_VETO:
+            return "generic"
+        if statement > _STATEMENT_VETO and not asks(question.text):
+            return "statement"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadFile:
+    """What ships: the head fitted to everything, and one for each fold that never saw its tasks."""
+
+    digest: str
+    """SHA-256 of the file of weights."""
+    threshold: float
+    """Lowest calibrated probability of a match."""
+    trained_on: tuple[str, ...]
+    """Ids of all tasks, sorted."""
+    folds: tuple[tuple[str, ...], ...]
+    """The tasks held out of each fold's head."""
+    heads: tuple[Head, ...]
+    """The shipped head, then the folds' in order."""
+
+    def held_out(self, task_id: str) -> int:
+        """Index in `heads` of one that never saw this task."""
+        return next((i for i, tasks in enumerate(self.folds, 1) if task_id in tasks), 0)
+
+    def tasks_of(self, head: int) -> tuple[str, ...]:
+        """The tasks that a head was fitted to."""
+        unseen = self.folds[head - 1] if head else ()
+        return tuple(task for task in self.trained_on if task not in unseen)
+
+
+ARRAYS = (
+    "form_mean",
+    "form_scale",
+    "form_weights",
+    "pair_mean",
+    "pair_scale",
+    "pair_hidden",
+    "pair_output",
+    "calibration",
+)
+
+
+def read_heads(weights_path: Path) -> HeadFile:
+    """Read `head.npz` and the `head.json` beside it.
+
+    Raises:
+        JudgeSetupError: One of them is missing, damaged, or from another fit.
+    """
+    try:
+        data = weights_path.read_bytes()
+        about = json.loads(weights_path.with_suffix(".json").read_text(encoding="utf-8"))
+        heads = _heads(data, about)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as exc:
+        raise JudgeSetupError(
+            f"embedded judge: {weights_path} cannot be used ({exc}): install hil-mcp again"
+        ) from exc
+    if hashlib.sha256(data).hexdigest() != about["sha256"]:
+        raise JudgeSetupError(
+            f"embedded judge: {weights_path} and the .json beside it are of different fits: "
+            "install hil-mcp again"
+        )
+    return HeadFile(
+        digest=about["sha256"],
+        threshold=about["threshold"],
+        trained_on=tuple(about["trained_on"]),
+        folds=tuple(tuple(tasks) for tasks in about["folds"]),
+        heads=heads,
+    )
+
+
+def _heads(data: bytes, about: Mapping[str, Any]) -> tuple[Head, ...]:
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return tuple(
+            Head(
+                vocabulary={s: row for row, s in enumerate(about["vocabularies"][index])},
+                words=WordWeights(**about["words"][index]),
+                **{name: arrays[f"{name}_{index}"].astype(np.float32) for name in ARRAYS},
+            )
+            for index in range(len(about["folds"]) + 1)
+        )
