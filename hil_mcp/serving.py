@@ -80,7 +80,12 @@ async def serve_http(
     await session.begin()
     server = build_server(session, tools, transport="http")
     # Stateless: one agent never comes back after a lost session id.
-    app = server.streamable_http_app(streamable_http_path=MCP_PATH, stateless_http=True)
+    host, port = listener.getsockname()[:2]
+    # On loopback the SDK checks the Host header, against web pages that rebind their name. What
+    # another machine or a container connects to has a name that only it knows.
+    app = server.streamable_http_app(
+        streamable_http_path=MCP_PATH, stateless_http=True, host=str(host)
+    )
     http = uvicorn.Server(
         uvicorn.Config(
             BearerToken(app, token),
@@ -89,7 +94,6 @@ async def serve_http(
             timeout_graceful_shutdown=_HTTP_SHUTDOWN_S,
         )
     )
-    host, port = listener.getsockname()[:2]
     with _as_config_error(f"{host}:{port}"):
         listener.listen()
     shown = f"[{host}]" if ":" in host else host

@@ -51,6 +51,8 @@ class Settings(BaseModel):
     """Where repositories run; by default `docker` for images and `bubblewrap` for source trees."""
     sandbox_image: str | None = None
     """Image with git and the task's tools, for source trees under `docker`."""
+    sandbox_network: str = "none"
+    """Docker's name of the network that a task's container is in."""
     docker_host: str = "unix:///var/run/docker.sock"
     """Address of the Docker daemon; also by `DOCKER_HOST`."""
 

@@ -57,6 +57,12 @@ def register(
     token_file: Annotated[
         Path | None, typer.Option(help="The file with that server's bearer token.")
     ] = None,
+    in_container: Annotated[
+        bool,
+        typer.Option(
+            help="Print how to run the agent in the task's container, and change nothing."
+        ),
+    ] = False,
     dry_run: Annotated[bool, _DRY_RUN] = False,
     as_json: Annotated[bool, _AS_JSON] = False,
 ) -> None:
@@ -68,6 +74,9 @@ def register(
 
     settings = load_settings()
     found = find_client(client)
+    if in_container:
+        _print_commands(client, task, mode, http, settings, as_json=as_json)
+        return
     server = _server(task, mode, judge, http, token_file, settings)
     files = ConfigFiles(settings.home / "registered")
     target = found.registration.target(scope.value, _places())
@@ -91,6 +100,34 @@ def register(
     print("next:")
     for step in steps:
         print(f"  {step}")
+
+
+def _print_commands(
+    client: str,
+    task: str | None,
+    mode: Mode,
+    http: str | None,
+    settings: Settings,
+    *,
+    as_json: bool,
+) -> None:
+    from clients.client import SERVER_NAME
+    from clients.table import find_client
+    from hil_mcp.in_container import DEFAULT_URL, commands_for
+    from task_store.records import TaskKind
+    from task_store.store import TaskStore
+
+    if task is None:
+        raise ConfigError('--task is missing; see "hil-mcp tasks list"')
+    if TaskStore(settings.home).get(task).kind is not TaskKind.REPOSITORY:
+        raise ConfigError(f"--in-container: {task} has no container; it is for repository tasks")
+    commands = commands_for(
+        find_client(client), SERVER_NAME, task=task, mode=mode, url=http or DEFAULT_URL
+    )
+    if as_json:
+        print_json({"client": client, "commands": commands})
+        return
+    print("\n".join(commands))
 
 
 def unregister(

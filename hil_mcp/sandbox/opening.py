@@ -47,6 +47,7 @@ def sandbox_config(settings: Settings) -> SandboxConfig:
         kind=settings.sandbox,
         docker_address=settings.docker_host,
         tree_image=settings.sandbox_image,
+        limits=DockerLimits(network=settings.sandbox_network),
         protected=(settings.home.absolute(),),
     )
 

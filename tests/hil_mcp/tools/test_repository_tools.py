@@ -373,7 +373,7 @@ async def test_long_output_is_cut_in_the_middle_with_its_size(tree: Path) -> Non
 
 
 async def test_a_long_command_goes_on_as_a_job(kind: SandboxKind, tree: Path) -> None:
-    async with desk(kind, tree, wait_s=1.5) as at:
+    async with desk(kind, tree, wait_s=0.5) as at:
         begun = await at.call(
             "run_command", command="echo one; until [ -e go ]; do sleep 0.1; done; echo two"
         )
