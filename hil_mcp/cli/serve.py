@@ -39,7 +39,8 @@ def serve(
         typer.Option(help="File with the bearer token; else HIL_MCP_TOKEN. HTTP only."),
     ] = None,
     judge: Annotated[
-        str | None, typer.Option(help="embedded, vllm, vote:A+B, replay:FILE; default embedded.")
+        str | None,
+        typer.Option(help="embedded, vllm, vote:majority:A+B, replay:FILE; default embedded."),
     ] = None,
     counting_rules: Annotated[
         CountingRules, typer.Option(help="How many answers the task gives.")
