@@ -8,7 +8,6 @@ and nobody meant the second.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,11 +68,6 @@ class Patch:
     def is_large(self) -> bool:
         """Whether it is longer than `LARGE_PATCH_BYTES`."""
         return len(self.data) > LARGE_PATCH_BYTES
-
-    @property
-    def sha256(self) -> str:
-        """Digest of `data`."""
-        return hashlib.sha256(self.data).hexdigest()
 
 
 class PatchTooLargeError(GitError):

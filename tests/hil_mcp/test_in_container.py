@@ -82,7 +82,7 @@ def call(number, method, params):
     return json.loads(lines[-1])["result"]
 call(1, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
                        "clientInfo": {"name": "inside", "version": "1"}})
-question = "How many hours or days back do we keep all snapshots?"
+question = "Up to which age is a snapshot recent?"
 answer = call(2, "tools/call", {"name": "ask_human", "arguments": {"question": question}})
 pathlib.Path("answer.txt").write_text(answer["content"][0]["text"] + "\\n")
 print(call(3, "tools/call", {"name": "submit_patch", "arguments": {}})["content"][0]["text"])
