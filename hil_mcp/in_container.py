@@ -47,7 +47,7 @@ def commands_for(client: Client, server_name: str, *, task: str, mode: Mode, url
         f"HIL_MCP_SANDBOX_NETWORK=bridge hil-mcp serve --task {task} --mode {mode.value} "
         f"--sandbox docker --http {address} --token-file token",
         "# In another terminal: the container, the agent's configuration, the agent.",
-        "box=$(docker ps --latest --quiet --filter label=hil-mcp.session)",
+        "box=$(docker ps --quiet --filter label=hil-mcp.session | head -n 1)",
         f"docker exec -i $box sh -c '{folder}cat >~/\"{inside}\"' <<'END'\n{content}\nEND",
         f"{_TOKEN_VARIABLE}=$(cat token) docker exec -it -e {_TOKEN_VARIABLE} $box sh",
         "# In the container: install the agent as its makers say, and start it in /app. An image "

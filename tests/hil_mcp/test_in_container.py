@@ -131,7 +131,7 @@ def test_an_agent_inside_asks_works_and_submits(
 def _box() -> str:
     """The container, once the server has started it."""
     for _ in range(600):
-        found = docker("ps", "--latest", "--quiet", "--filter", "label=hil-mcp.session")
-        if found and b"git" in docker("exec", found.decode().strip(), "ls", "-a", "/app"):
-            return found.decode().strip()
+        found = docker("ps", "--quiet", "--filter", "label=hil-mcp.session").decode().strip()
+        if found and b".git\n" in docker("exec", found, "ls", "-a", "/app"):
+            return found
     raise AssertionError("no container came")

@@ -30,11 +30,12 @@ def running(
         stderr=subprocess.PIPE,
         env={**os.environ, **(env or {})},
     )
-    try:
-        with child:
+    with child:
+        try:
             yield child
-    finally:
-        child.kill()
+        except BaseException:
+            child.kill()  # a server over HTTP would be waited for in vain
+            raise
 
 
 def send(child: subprocess.Popen[bytes], message: dict[str, object]) -> None:
