@@ -10,4 +10,7 @@ for _ in $(seq 60); do
   kill -0 "$pid" 2>/dev/null || break
   sleep 0.5
 done
-rm -rf "$(readlink -f "$cache/run")" "$cache/run" "$cache/address" "$cache/pid"
+run=$(readlink -f "$cache/run")
+# Docker leaves the mounts of network namespaces behind.
+umount "$run"/exec/netns/* 2>/dev/null || true
+rm -rf "$run" "$cache/run" "$cache/address" "$cache/pid"
