@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -10,12 +11,18 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
 
 from hil_mcp.sql.reply import REPLY_LIMIT_BYTES
 from hil_mcp.sql.runner import SqlLimits
 from hil_mcp.sql.worker import LENGTH_LIMIT_BYTES
+from task_store.records import SqlEnvironment
+from task_store.store import TaskStore
+from tests.support.servers import serve_command
 from tests.support.sql_attacks import ATTACKS, SECRET, SETUP, Attack, Effect
 from tests.support.sql_tasks import make_database, querying, reply_to
+from tests.support.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,6 +53,45 @@ def test_there_are_at_least_150_attacks() -> None:
     assert {attack.effect for attack in ATTACKS} == set(Effect)
 
 
+async def test_no_attack_gets_through_a_server_process(tmp_path: Path, home: Path) -> None:
+    folder = tmp_path / "task"
+    database = _make_folder(folder)
+    task = make_task("a", task_id="attacked")
+    store = TaskStore(home)
+    assert isinstance(task.environment, SqlEnvironment)
+    store.add(task, {task.environment.database.name: database})
+    stored = store.artefact_path(store.get("attacked").artefacts[0]).parent
+    before = _contents(folder), _contents(stored)
+    # What runs into its deadline is tried in process, where the deadline can be short.
+    attacks = [attack for attack in ATTACKS if attack.effect is not Effect.ENDLESS]
+    through: dict[str, str] = {}
+    program, *arguments = serve_command("--task", "attacked", "--mode", "baseline")
+    server = StdioServerParameters(
+        command=program, args=arguments, env={**os.environ, "HIL_MCP_HOME": str(home)}
+    )
+
+    with anyio.fail_after(120):
+        async with Client(server, mode="legacy") as client:
+            for attack in attacks:
+                sql = _filled(attack.sql, folder)
+                reply = await reply_to(client, "execute_sql", query=sql)
+                if not _keeps_the_bounds(attack.effect, sql, reply, folder):
+                    through[sql[:200]] = reply[:200]
+
+    assert len(attacks) >= 150
+    assert through == {}
+    assert (_contents(folder), _contents(stored)) == before
+
+
+def _keeps_the_bounds(effect: Effect, sql: str, reply: str, folder: Path) -> bool:
+    return (
+        reply.startswith(_EXPECTED[effect])
+        and len(reply.encode()) <= REPLY_LIMIT_BYTES
+        and SECRET not in reply
+        and str(folder) not in reply.replace(sql, "")
+    )
+
+
 @pytest.mark.parametrize("effect", Effect, ids=lambda effect: effect.name.lower())
 async def test_no_attack_gets_through(effect: Effect, tmp_path: Path) -> None:
     folder = tmp_path / "task"
@@ -67,10 +113,7 @@ async def test_no_attack_gets_through(effect: Effect, tmp_path: Path) -> None:
     through = {
         sql[:200]: reply[:200]
         for sql, reply in replies.items()
-        if not reply.startswith(_EXPECTED[effect])
-        or len(reply.encode()) > REPLY_LIMIT_BYTES
-        or SECRET in reply
-        or str(folder) in reply.replace(sql, "")
+        if not _keeps_the_bounds(effect, sql, reply, folder)
     }
     assert through == {}
     assert len(replies) == len(_of(effect))
