@@ -244,21 +244,28 @@ def prompt(
     style: Annotated[
         PromptStyle, typer.Option("--prompt", help="Our own words, or the released instruction.")
     ] = PromptStyle.OWN,
+    instructions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Text to put before the statement.")
+    ] = None,
+    announce_tool: Annotated[
+        bool, typer.Option(help="Add one neutral line that names ask_human.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the statement that an agent is given for a task."""
-    from hil_mcp.prompts import prompt_digest, statement_for
+    from hil_mcp.prompts import prompt_digest, prompt_for, read_choice
 
     _, store = _open()
     found = store.get(task)
-    text = statement_for(found, mode, style)
+    choice = read_choice(style, instructions, announce_tool=announce_tool)
+    text = prompt_for(found, mode, choice)
     if as_json:
         print_json(
             {
                 "id": found.task_id,
                 "mode": mode.value,
                 "prompt": text,
-                "prompt_digest": prompt_digest(style),
+                "prompt_digest": prompt_digest(choice),
             }
         )
     else:

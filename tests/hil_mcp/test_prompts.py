@@ -12,7 +12,7 @@ from hil_mcp.cli.exit_status import ExitStatus
 from hil_mcp.cli.main import main
 from hil_mcp.errors import ConfigError
 from hil_mcp.modes import Mode
-from hil_mcp.prompts import PromptStyle, prompt_digest, statement_for
+from hil_mcp.prompts import PromptChoice, PromptStyle, prompt_digest, prompt_for, statement_for
 from task_store.records import Registry
 from task_store.store import TaskStore
 from tests.support.tasks import make_blocker, make_task
@@ -61,7 +61,7 @@ def test_the_document_names_the_digest_of_the_template(
 
     document = json.loads(text)
     assert document["prompt_digest"] == prompt_digest()
-    assert document["prompt_digest"] != prompt_digest(PromptStyle.RELEASED)
+    assert document["prompt_digest"] != prompt_digest(PromptChoice(style=PromptStyle.RELEASED))
 
 
 def test_the_released_words_are_given_on_demand_and_missed_by_name() -> None:
@@ -77,3 +77,38 @@ def test_braces_in_a_resolution_are_given_as_they_are() -> None:
     task = dataclasses.replace(make_task(), registry=Registry(blockers=(make_blocker("fmt", odd),)))
 
     assert odd in statement_for(task, Mode.FULL_INFO)
+
+
+def test_instructions_come_first_and_change_the_digest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("Work alone.\n")
+
+    _, plain = _prompt(capsys, "lockers_late", "--json")
+    _, given = _prompt(capsys, "lockers_late", "--instructions", str(words), "--json")
+
+    before, after = json.loads(plain), json.loads(given)
+    assert after["prompt"] == "Work alone.\n\n" + before["prompt"]
+    assert after["prompt_digest"] != before["prompt_digest"]
+
+
+@pytest.mark.parametrize("content", [None, " \n"])
+def test_instructions_that_say_nothing_are_refused(
+    content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = tmp_path / "words.txt"
+    if content is not None:
+        words.write_text(content)
+
+    status, text = _prompt(capsys, "lockers_late", "--instructions", str(words))
+
+    assert (status, text) == (ExitStatus.USAGE, "")
+
+
+def test_the_tool_is_announced_only_where_it_is_there() -> None:
+    choice = PromptChoice(announce_tool=True)
+
+    assert "ask_human" in prompt_for(make_task(), Mode.ASK_HUMAN, choice)
+    assert "ask_human" not in prompt_for(make_task(), Mode.BASELINE, choice)
+    assert prompt_digest(choice) != prompt_digest()
