@@ -6,22 +6,28 @@ program gives the command, the environment and the limits.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import anyio
+import anyio.to_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from anyio.abc import ByteReceiveStream, Process
 
+logger = logging.getLogger(__name__)
+
 _CHUNK_BYTES = 65_536
+_SWEEP_LIMIT_S = 10.0
+_SWEEP_PAUSE_S = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +200,39 @@ async def run_child(
                 tasks.start_soon(child.send, stdin)
             status = await child.wait()
     return ChildResult(status=status, stdout=stdout.output(), stderr=stderr.output())
+
+
+async def end_marked(mark: str) -> None:
+    """Kill every process of this machine whose environment has the entry `mark`.
+
+    It finds what has left its process group, and not what has cleared its environment. Needs
+    `/proc`; elsewhere it does nothing.
+
+    Args:
+        mark: `NAME=value`, as an environment holds it.
+    """
+    entry = mark.encode()
+    with anyio.CancelScope(shield=True), anyio.move_on_after(_SWEEP_LIMIT_S) as limit:
+        # Again until none is left: one may have been forking while the others were killed.
+        while await anyio.to_thread.run_sync(_kill_marked, entry):  # noqa: ASYNC110
+            # The end of another process gives no event.
+            await anyio.sleep(_SWEEP_PAUSE_S)
+    if limit.cancelled_caught:
+        logger.warning("processes marked %s are still there after %g s", mark, _SWEEP_LIMIT_S)
+
+
+def _kill_marked(entry: bytes) -> int:
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            is_marked = entry in path.read_bytes().split(b"\0")
+        except OSError:  # it has ended, or is another user's
+            continue
+        if is_marked and (pid := int(path.parent.name)) != os.getpid():
+            found += 1
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+    return found
 
 
 async def _drain(stream: ByteReceiveStream | None, kept: OutputSink) -> None:

@@ -43,11 +43,13 @@ async def open_scratch(tree: Path, session_id: str) -> AsyncGenerator[Scratch]:
         yield scratch
     finally:
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(_remove, root)
+            await anyio.to_thread.run_sync(remove_tree, root)
 
 
-def _remove(root: Path) -> None:
-    # Tests leave folders without write permission behind; the owner can give it back.
+def remove_tree(root: Path) -> None:
+    """Remove a folder, also where folders without write permission were left in it."""
+
+    # The owner can give the permission back.
     def unlock_and_retry(function: object, path: str, _: object) -> None:
         parent = Path(path).parent
         parent.chmod(0o700)

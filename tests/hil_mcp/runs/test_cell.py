@@ -1,0 +1,146 @@
+"""The contract of a cell, kept by each kind."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from clients.process import run_child, start_child
+from hil_mcp.errors import SandboxError
+from hil_mcp.runs.isolation import IsolationConfig, open_cell
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from clients.process import ChildResult
+    from hil_mcp.runs.cell import Cell, IsolationKind
+
+EACH_KIND = ["none"]
+
+
+@asynccontextmanager
+async def _opened(kind: IsolationKind, folder: Path) -> AsyncGenerator[Cell]:
+    async with open_cell(IsolationConfig(kind=kind), folder, marker=folder.name) as cell:
+        yield cell
+
+
+async def _sh(cell: Cell, script: str) -> ChildResult:
+    return await run_child(
+        cell.command(["/bin/sh", "-c", script]),
+        env={"PATH": os.environ["PATH"], "HOME": str(cell.home)},
+        cwd=cell.workspace,
+        timeout_s=20,
+        limit_bytes=100_000,
+    )
+
+
+@pytest.mark.parametrize("kind", EACH_KIND)
+async def test_folders_are_empty_private_and_gone_at_the_end(
+    kind: IsolationKind, tmp_path: Path
+) -> None:
+    async with _opened(kind, tmp_path / "run" / "cell") as cell:
+        for folder in (cell.home, cell.workspace):
+            assert list(folder.iterdir()) == []
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        await _sh(cell, "echo a >file; mkdir shut; echo b >shut/file; chmod 0 shut")
+
+    assert not (tmp_path / "run" / "cell").exists()
+
+
+@pytest.mark.parametrize("kind", EACH_KIND)
+async def test_a_command_sees_the_folders_at_the_paths_they_have_outside(
+    kind: IsolationKind, tmp_path: Path
+) -> None:
+    async with _opened(kind, tmp_path / "cell") as cell:
+        (cell.home / "written").write_text("by the runner")
+        result = await _sh(cell, f"pwd -P; cat {cell.home}/written; echo agent >{cell.home}/back")
+
+        assert result.stdout.data.decode() == f"{cell.workspace}\nby the runner"
+        assert (cell.home / "back").read_text() == "agent\n"
+
+
+@pytest.mark.parametrize("kind", EACH_KIND)
+async def test_the_environment_and_the_streams_of_a_command_are_the_caller_s(
+    kind: IsolationKind, tmp_path: Path
+) -> None:
+    async with _opened(kind, tmp_path / "cell") as cell:
+        result = await run_child(
+            cell.command(["/bin/sh", "-c", "read line; echo $line $WORD; echo err >&2; exit 7"]),
+            env={"PATH": os.environ["PATH"], "WORD": "said"},
+            cwd=cell.workspace,
+            timeout_s=20,
+            limit_bytes=1000,
+            stdin=b"heard\n",
+        )
+
+    assert (result.status, result.stdout.data, result.stderr.data) == (7, b"heard said\n", b"err\n")
+
+
+@pytest.mark.parametrize("kind", EACH_KIND)
+@pytest.mark.parametrize("way", ["session_listener", "model_listener"])
+async def test_what_is_served_on_a_listener_is_reached_from_inside(
+    kind: IsolationKind, way: str, tmp_path: Path
+) -> None:
+    async with _opened(kind, tmp_path / "cell") as cell:
+        listener = getattr(cell, way)
+        host, port = listener.getsockname()
+        listener.listen()
+        code = f"import socket; print(socket.create_connection(('{host}', {port})).recv(9))"
+        async with await start_child(
+            cell.command(["/usr/bin/env", "python3", "-c", code]),
+            env={"PATH": os.environ["PATH"]},
+            cwd=cell.workspace,
+        ) as child:
+            with anyio.fail_after(20):
+                listener.settimeout(20)
+                connection, _ = await anyio.to_thread.run_sync(listener.accept)
+                with connection:
+                    connection.sendall(b"served")
+                said = await child.read_stdout(limit_bytes=100)
+
+    assert (host, said.data) == ("127.0.0.1", b"b'served'\n")
+
+
+@pytest.mark.parametrize("kind", EACH_KIND)
+async def test_a_process_that_left_its_group_ends_with_the_cell(
+    kind: IsolationKind, tmp_path: Path
+) -> None:
+    seconds = str(4_000_000 + os.getpid())
+    async with _opened(kind, tmp_path / "cell") as cell:
+        leave = f"setsid sh -c ': >up; exec sleep {seconds}' >/dev/null 2>&1 &"
+        result = await _sh(cell, f"{leave} until [ -e up ]; do sleep 0.02; done")
+        assert result.status == 0
+
+    assert _running(seconds) == []
+
+
+@pytest.mark.parametrize("kind", EACH_KIND)
+async def test_a_folder_that_is_there_already_is_refused(
+    kind: IsolationKind, tmp_path: Path
+) -> None:
+    with pytest.raises(SandboxError, match="no folder can be made"):
+        async with _opened(kind, tmp_path):
+            pass
+
+    assert tmp_path.is_dir()
+
+
+def _running(argument: str) -> list[str]:
+    return [
+        path.parent.name
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if argument.encode() in _bytes_of(path)
+    ]
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
