@@ -8,43 +8,29 @@ disk are not limited: `docker` does that.
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hil_mcp.errors import SandboxError
 from hil_mcp.sandbox.child_exec import exec_child
 from hil_mcp.sandbox.health import check_health
 from hil_mcp.sandbox.scratch import open_scratch
+from hil_mcp.sandbox.system_view import (
+    NAMESPACES,
+    SYSTEM_FOLDERS,
+    kernel_files,
+    shown,
+    system_files,
+)
 from hil_mcp.settings import find_program, search_path
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
+    from pathlib import Path
 
     from hil_mcp.sandbox.sandbox import ExecResult
     from hil_mcp.sandbox.scratch import Scratch
 
 WORKING_DIR = "/app"
-_SYSTEM_DIRS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt")
-# What programs need to start; no accounts, keys or host names of this machine.
-_SYSTEM_FILES = (
-    "/etc/alternatives",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/ssl/certs",
-)
-_KERNEL_SETTINGS = (
-    "/proc/acpi",
-    "/proc/bus",
-    "/proc/fs",
-    "/proc/irq",
-    "/proc/scsi",
-    "/proc/sys",
-    "/proc/sysrq-trigger",
-)
-_USER_ID = "1000"
 
 
 class BubblewrapSandbox:
@@ -82,40 +68,14 @@ class BubblewrapSandbox:
 
 
 def _arguments(scratch: Scratch, protected: Sequence[Path]) -> list[str]:
-    arguments = [
-        "--unshare-user",
-        "--unshare-ipc",
-        "--unshare-pid",
-        "--unshare-net",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-        "--uid",
-        _USER_ID,
-        "--gid",
-        _USER_ID,
-        "--hostname",
-        "sandbox",
-        "--new-session",
-        "--die-with-parent",
-        "--cap-drop",
-        "ALL",
-        "--clearenv",
-    ]
-    for path in _SYSTEM_DIRS:
-        if Path(path).is_symlink():
-            arguments += ["--symlink", str(Path(path).readlink()), path]
-        else:
-            arguments += ["--ro-bind-try", path, path]
-    for path in _SYSTEM_FILES:
-        arguments += ["--ro-bind-try", path, path]
+    arguments = [*NAMESPACES, "--unshare-net", "--clearenv"]
+    for path in SYSTEM_FOLDERS:
+        arguments += shown(path)
+    arguments += system_files()
     for path in protected:
-        if any(path.is_relative_to(system) for system in _SYSTEM_DIRS):
+        if any(path.is_relative_to(system) for system in SYSTEM_FOLDERS):
             arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
-    arguments += ["--proc", "/proc", "--dev", "/dev"]
-    # Run by root, the sandbox's user owns the kernel's settings, and bwrap covers them only when
-    # their folder, which nobody may write to, is writable.
-    for path in _KERNEL_SETTINGS:
-        arguments += ["--ro-bind-try", path, path]
+    arguments += kernel_files()
     for source, target in (
         (scratch.repository_dir, WORKING_DIR),
         (scratch.home_dir, "/home/user"),
