@@ -141,6 +141,7 @@ async def start_child(
     env: Mapping[str, str],
     cwd: Path | None = None,
     has_stderr: bool = True,
+    descriptors: Sequence[int] = (),
 ) -> Child:
     """Start a program in a session of its own, with pipes for its streams.
 
@@ -149,6 +150,7 @@ async def start_child(
         env: The child's whole environment.
         cwd: Where it starts; here by default.
         has_stderr: Whether stderr is a pipe, or thrown away.
+        descriptors: Open files that the child gets beside its streams, under the same numbers.
 
     Raises:
         OSError: The program cannot be started.
@@ -162,6 +164,7 @@ async def start_child(
             cwd=cwd,
             env=env,
             start_new_session=True,
+            pass_fds=descriptors,
         )
     assert process is not None  # noqa: S101  # a shielded scope swallows nothing
     return Child(process)

@@ -6,13 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hil_mcp.errors import ConfigError
+from hil_mcp.runs.bubblewrap_cell import open_bubblewrap_cell
 from hil_mcp.runs.plain_cell import open_plain_cell
+from hil_mcp.runs.programs import needed_folders
+from hil_mcp.runs.user_cell import open_user_cell
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from hil_mcp.runs.cell import Cell, IsolationKind
+
+__all__ = ["IsolationConfig", "needed_folders", "open_cell"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,5 +55,11 @@ def open_cell(
     match config.kind:
         case "none":
             return open_plain_cell(folder, marker=marker)
-        case "bubblewrap" | "user":
-            raise ConfigError(f"isolation {config.kind} is not there yet")
+        case "user":
+            if config.user is None:
+                raise ConfigError("isolation user: say which user agents run as")
+            return open_user_cell(folder, marker=marker, user=config.user)
+        case "bubblewrap":
+            return open_bubblewrap_cell(
+                folder, marker=marker, programs=config.programs, protected=config.protected
+            )

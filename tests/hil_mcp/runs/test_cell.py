@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from clients.process import run_child, start_child
 from hil_mcp.errors import SandboxError
-from hil_mcp.runs.isolation import IsolationConfig, open_cell
+from tests.support.cells import EACH_CELL, opened_cell
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import Iterator
 
     from clients.process import ChildResult
     from hil_mcp.runs.cell import Cell, IsolationKind
 
-EACH_KIND = ["none"]
 
-
-@asynccontextmanager
-async def _opened(kind: IsolationKind, folder: Path) -> AsyncGenerator[Cell]:
-    async with open_cell(IsolationConfig(kind=kind), folder, marker=folder.name) as cell:
-        yield cell
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that every user may enter; pytest's own are shut to others."""
+    with TemporaryDirectory(prefix="hil-mcp-cells-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 async def _sh(cell: Cell, script: str) -> ChildResult:
@@ -40,24 +41,24 @@ async def _sh(cell: Cell, script: str) -> ChildResult:
     )
 
 
-@pytest.mark.parametrize("kind", EACH_KIND)
+@pytest.mark.parametrize("kind", EACH_CELL)
 async def test_folders_are_empty_private_and_gone_at_the_end(
-    kind: IsolationKind, tmp_path: Path
+    kind: IsolationKind, place: Path
 ) -> None:
-    async with _opened(kind, tmp_path / "run" / "cell") as cell:
+    async with opened_cell(kind, place / "run" / "cell") as cell:
         for folder in (cell.home, cell.workspace):
             assert list(folder.iterdir()) == []
             assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         await _sh(cell, "echo a >file; mkdir shut; echo b >shut/file; chmod 0 shut")
 
-    assert not (tmp_path / "run" / "cell").exists()
+    assert not (place / "run" / "cell").exists()
 
 
-@pytest.mark.parametrize("kind", EACH_KIND)
+@pytest.mark.parametrize("kind", EACH_CELL)
 async def test_a_command_sees_the_folders_at_the_paths_they_have_outside(
-    kind: IsolationKind, tmp_path: Path
+    kind: IsolationKind, place: Path
 ) -> None:
-    async with _opened(kind, tmp_path / "cell") as cell:
+    async with opened_cell(kind, place / "cell") as cell:
         (cell.home / "written").write_text("by the runner")
         result = await _sh(cell, f"pwd -P; cat {cell.home}/written; echo agent >{cell.home}/back")
 
@@ -65,11 +66,11 @@ async def test_a_command_sees_the_folders_at_the_paths_they_have_outside(
         assert (cell.home / "back").read_text() == "agent\n"
 
 
-@pytest.mark.parametrize("kind", EACH_KIND)
+@pytest.mark.parametrize("kind", EACH_CELL)
 async def test_the_environment_and_the_streams_of_a_command_are_the_caller_s(
-    kind: IsolationKind, tmp_path: Path
+    kind: IsolationKind, place: Path
 ) -> None:
-    async with _opened(kind, tmp_path / "cell") as cell:
+    async with opened_cell(kind, place / "cell") as cell:
         result = await run_child(
             cell.command(["/bin/sh", "-c", "read line; echo $line $WORD; echo err >&2; exit 7"]),
             env={"PATH": os.environ["PATH"], "WORD": "said"},
@@ -82,12 +83,12 @@ async def test_the_environment_and_the_streams_of_a_command_are_the_caller_s(
     assert (result.status, result.stdout.data, result.stderr.data) == (7, b"heard said\n", b"err\n")
 
 
-@pytest.mark.parametrize("kind", EACH_KIND)
+@pytest.mark.parametrize("kind", EACH_CELL)
 @pytest.mark.parametrize("way", ["session_listener", "model_listener"])
 async def test_what_is_served_on_a_listener_is_reached_from_inside(
-    kind: IsolationKind, way: str, tmp_path: Path
+    kind: IsolationKind, way: str, place: Path
 ) -> None:
-    async with _opened(kind, tmp_path / "cell") as cell:
+    async with opened_cell(kind, place / "cell") as cell:
         listener = getattr(cell, way)
         host, port = listener.getsockname()
         listener.listen()
@@ -107,12 +108,12 @@ async def test_what_is_served_on_a_listener_is_reached_from_inside(
     assert (host, said.data) == ("127.0.0.1", b"b'served'\n")
 
 
-@pytest.mark.parametrize("kind", EACH_KIND)
+@pytest.mark.parametrize("kind", EACH_CELL)
 async def test_a_process_that_left_its_group_ends_with_the_cell(
-    kind: IsolationKind, tmp_path: Path
+    kind: IsolationKind, place: Path
 ) -> None:
     seconds = str(4_000_000 + os.getpid())
-    async with _opened(kind, tmp_path / "cell") as cell:
+    async with opened_cell(kind, place / "cell") as cell:
         leave = f"setsid sh -c ': >up; exec sleep {seconds}' >/dev/null 2>&1 &"
         result = await _sh(cell, f"{leave} until [ -e up ]; do sleep 0.02; done")
         assert result.status == 0
@@ -120,15 +121,13 @@ async def test_a_process_that_left_its_group_ends_with_the_cell(
     assert _running(seconds) == []
 
 
-@pytest.mark.parametrize("kind", EACH_KIND)
-async def test_a_folder_that_is_there_already_is_refused(
-    kind: IsolationKind, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("kind", EACH_CELL)
+async def test_a_folder_that_is_there_already_is_refused(kind: IsolationKind, place: Path) -> None:
     with pytest.raises(SandboxError, match="no folder can be made"):
-        async with _opened(kind, tmp_path):
+        async with opened_cell(kind, place):
             pass
 
-    assert tmp_path.is_dir()
+    assert place.is_dir()
 
 
 def _running(argument: str) -> list[str]:

@@ -1,0 +1,73 @@
+"""Cells for an ordinary user, where the suite itself is run by root."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import site
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.support.cells import OTHER_USER, cell_config
+
+_ROOT = Path(__file__).resolve().parents[3]
+_CONTRACT = Path(__file__).with_name("test_cell.py")
+_MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def test_the_contract_of_a_guarded_cell_holds_for_an_ordinary_user() -> None:
+    cell_config("bubblewrap")
+    if os.geteuid() != 0:
+        pytest.skip("the suite is run by an ordinary user already")
+    account = pwd.getpwnam(OTHER_USER)
+    ids = [f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups"]
+    as_user = ["setpriv", *ids, "--"]
+    # Our own interpreter may be in root's home, where nobody else can start it.
+    python = next(
+        (
+            path
+            for path in (sys.executable, f"/usr/bin/python{_MINOR}")
+            if shutil.which(path)
+            and _runs([*as_user, path, "-c", f"import os; os.stat('{_ROOT}')"])
+        ),
+        None,
+    )
+    if python is None:
+        pytest.skip(f"{OTHER_USER} can start no Python {_MINOR} here")
+
+    with TemporaryDirectory(prefix="hil-mcp-user-") as name:
+        shutil.chown(name, OTHER_USER)
+        pytest_run = [
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--basetemp",
+            f"{name}/pytest",
+        ]
+        done = subprocess.run(
+            [*as_user, python, "-B", *pytest_run, "-k", "bubblewrap", str(_CONTRACT)],
+            cwd=_ROOT,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": name,
+                "PYTHONPATH": os.pathsep.join([str(_ROOT), *site.getsitepackages()]),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+    assert "skipped" not in done.stdout
+
+
+def _runs(command: list[str]) -> bool:
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
