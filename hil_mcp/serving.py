@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 from mcp.server.stdio import stdio_server
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MCP_PATH = "/mcp"
 _END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_HTTP_SHUTDOWN_S = 4
 
 
 async def serve_stdio(
@@ -72,7 +71,8 @@ async def serve_http(
     Raises:
         JudgeError: The judge is unfit; nothing was served.
     """
-    import uvicorn
+    # uvicorn, which a server over stdio has no time to import.
+    from hil_mcp.asgi_serving import serve_app
 
     if judge is not None:
         await judge.run()
@@ -86,23 +86,14 @@ async def serve_http(
     app = server.streamable_http_app(
         streamable_http_path=MCP_PATH, stateless_http=True, host=str(host)
     )
-    http = uvicorn.Server(
-        uvicorn.Config(
-            BearerToken(app, token),
-            log_config=None,
-            access_log=False,
-            timeout_graceful_shutdown=_HTTP_SHUTDOWN_S,
-        )
-    )
     with _as_config_error(f"{host}:{port}"):
         listener.listen()
     shown = f"[{host}]" if ":" in host else host
     on_serving(f"http://{shown}:{port}{MCP_PATH}")  # what comes from here on waits in the backlog
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_stop_on_signal, http)
+        tasks.start_soon(_cancel_on_signal, tasks.cancel_scope)
         tasks.start_soon(_warm_up_tools, tools)
-        await http.serve(sockets=[listener])
-        tasks.cancel_scope.cancel()
+        await serve_app(BearerToken(app, token), listener)
     await session.close("shutdown")
 
 
@@ -193,8 +184,7 @@ async def _end_process_on_signal(session: Session, tools: Sequence[Tool]) -> Non
             os._exit(0)
 
 
-async def _stop_on_signal(http: Any) -> None:
-    # uvicorn raises the signals that it caught once more when it is done: they end here.
+async def _cancel_on_signal(scope: anyio.CancelScope) -> None:
     with anyio.open_signal_receiver(*_END_SIGNALS) as signals:
         async for _ in signals:
-            http.should_exit = True
+            scope.cancel()

@@ -41,6 +41,8 @@ class ModelEndpoint:
 
     behaviour: Behaviour
     usage: Usage = field(default_factory=Usage)
+    only_key: str | None = None
+    """Any other is refused; None takes all."""
     port: int = 0
     requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
     """Every request that offered tools, in order of arrival."""
@@ -72,6 +74,8 @@ class ModelEndpoint:
             return Reply(status=400, body=b"{}")
         (self.requests if request.tools else self.asides).append(request)
         chosen = self.behaviour(request) if request.tools else _ASIDE
+        if self.only_key not in (None, key):
+            chosen = Fault(status=401, message="invalid api key")
         if chosen.delay_s:
             self.closing.wait(chosen.delay_s)
         if isinstance(chosen, Turn):
@@ -108,6 +112,7 @@ def model_endpoint(behaviour: Behaviour, *, usage: Usage | None = None) -> Gener
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are two writes
     model: ModelEndpoint
 
     def log_message(self, format: str, *args: object) -> None:
