@@ -33,7 +33,8 @@ print(s.recv(4096).decode())
 """
 
 
-def _connect(address: str, family: str = "socket.AF_INET", kind: str = "socket.SOCK_STREAM") -> str:
+def connect(address: str, family: str = "socket.AF_INET", kind: str = "socket.SOCK_STREAM") -> str:
+    """A script that connects, sends a line and prints what comes back."""
     return _python(
         _CONNECT.replace("{family}", family).replace("{kind}", kind).replace("{address}", address)
     )
@@ -78,7 +79,9 @@ ATTEMPTS: tuple[Attempt, ...] = (
     # The server's files.
     Attempt(name="read the catalogue", script="cat {home}/catalogue.db"),
     Attempt(name="read it through a link", script="ln -s {home} l; cat l/catalogue.db"),
-    Attempt(name="read it by ..", script="cat ../../../../../../../..{home}/catalogue.db"),
+    Attempt(
+        name="read it by ..", script="cat ../../../../../../../../../../../..{home}/catalogue.db"
+    ),
     Attempt(name="read it by a hard link", script="ln {home}/catalogue.db h; cat h"),
     Attempt(name="read it by /proc/self/root", script="cat /proc/self/root{home}/catalogue.db"),
     Attempt(
@@ -122,11 +125,11 @@ ATTEMPTS: tuple[Attempt, ...] = (
     # Another session.
     Attempt(
         name="read another session's files",
-        script="find /tmp /app -maxdepth 5 -name 'other-{unique}' -exec cat {} + 2>/dev/null",
+        script="find /tmp /app -maxdepth 8 -name 'other-{unique}' -exec cat {} + 2>/dev/null",
     ),
     Attempt(
         name="write to another session",
-        script="f=$(find /tmp /app -maxdepth 5 -name 'other-{unique}' 2>/dev/null | head -n 1);"
+        script="f=$(find /tmp /app -maxdepth 8 -name 'other-{unique}' 2>/dev/null | head -n 1);"
         '[ -n "$f" ] && : >"$f.planted" && echo ESCAPED',
     ),
     Attempt(name="read shared memory", script="cat /dev/shm/{unique}"),
@@ -148,21 +151,21 @@ ATTEMPTS: tuple[Attempt, ...] = (
         script="grep -q {comm} /proc/{pid}/comm && prlimit -p {pid} --core=0 && echo ESCAPED",
     ),
     # The network.
-    Attempt(name="reach it on loopback", script=_connect("('127.0.0.1', {port})")),
-    Attempt(name="reach it on any loopback", script=_connect("('127.0.0.2', {port})")),
-    Attempt(name="reach it on address zero", script=_connect("('0.0.0.0', {port})")),
-    Attempt(name="reach it by the host's address", script=_connect("('{host_ip}', {port})")),
+    Attempt(name="reach it on loopback", script=connect("('127.0.0.1', {port})")),
+    Attempt(name="reach it on any loopback", script=connect("('127.0.0.2', {port})")),
+    Attempt(name="reach it on address zero", script=connect("('0.0.0.0', {port})")),
+    Attempt(name="reach it by the host's address", script=connect("('{host_ip}', {port})")),
     Attempt(
         name="reach it by datagram",
-        script=_connect("('127.0.0.1', {udp_port})", kind="socket.SOCK_DGRAM"),
+        script=connect("('127.0.0.1', {udp_port})", kind="socket.SOCK_DGRAM"),
     ),
-    Attempt(name="reach its socket", script=_connect("'{socket}'", family="socket.AF_UNIX")),
+    Attempt(name="reach its socket", script=connect("'{socket}'", family="socket.AF_UNIX")),
     Attempt(
         name="reach its abstract socket",
-        script=_connect("'\\0{unique}'", family="socket.AF_UNIX"),
+        script=connect("'\\0{unique}'", family="socket.AF_UNIX"),
     ),
     Attempt(
-        name="reach Docker's socket", script=_connect("'{docker_socket}'", family="socket.AF_UNIX")
+        name="reach Docker's socket", script=connect("'{docker_socket}'", family="socket.AF_UNIX")
     ),
     Attempt(name="see its sockets", script="grep -q {socket} /proc/net/unix && echo ESCAPED"),
     Attempt(
