@@ -27,32 +27,20 @@ def test_a_guarded_cell_keeps_its_contract_and_holds_for_an_ordinary_user() -> N
     account = pwd.getpwnam(OTHER_USER)
     ids = [f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups"]
     as_user = ["setpriv", *ids, "--"]
-    # Our own interpreter may be in root's home, where nobody else can start it.
-    python = next(
-        (
-            path
-            for path in (sys.executable, f"/usr/bin/python{_MINOR}")
-            if shutil.which(path)
-            and _runs([*as_user, path, "-c", f"import os; os.stat('{_ROOT}')"])
-        ),
-        None,
-    )
+    # Our own interpreter may be in root's home. `setpriv` can start it there, for it loses root's
+    # rights with the start; what that starts cannot.
+    check = f"import os, sys; os.stat(sys.executable); os.stat({str(_ROOT)!r})"
+    candidates = [sys.executable, f"/usr/bin/python{_MINOR}"]
+    python = next((one for one in candidates if _runs([*as_user, one, "-c", check])), None)
     if python is None:
         pytest.skip(f"{OTHER_USER} can start no Python {_MINOR} here")
 
     with TemporaryDirectory(prefix="hil-mcp-user-") as name:
         shutil.chown(name, OTHER_USER)
-        pytest_run = [
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--basetemp",
-            f"{name}/pytest",
-        ]
+        options = ["-q", "-p", "no:cacheprovider", f"--basetemp={name}/pytest"]
+        chosen = ["-k", "bubblewrap or name_spaces", *_TESTS]
         done = subprocess.run(
-            [*as_user, python, "-B", *pytest_run, "-k", "bubblewrap or name_spaces", *_TESTS],
+            [*as_user, python, "-B", "-m", "pytest", *options, *chosen],
             cwd=_ROOT,
             env={
                 "PATH": os.environ["PATH"],

@@ -89,16 +89,22 @@ def _error(dialect: Dialect, fault: Fault) -> Reply:
 
 
 @contextmanager
-def model_endpoint(behaviour: Behaviour, *, usage: Usage | None = None) -> Generator[ModelEndpoint]:
-    """Serve a behaviour on a free loopback port until the block ends."""
+def model_endpoint(
+    behaviour: Behaviour, *, usage: Usage | None = None, listener: socket.socket | None = None
+) -> Generator[ModelEndpoint]:
+    """Serve a behaviour until the block ends: on a bound socket, or on a free loopback port."""
     endpoint = ModelEndpoint(behaviour, usage=usage or Usage())
 
     class Handler(_Handler):
         model = endpoint
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler, bind_and_activate=listener is None)
+    if listener is not None:
+        server.socket.close()
+        server.socket = listener
+        server.server_activate()
     server.daemon_threads = True
-    endpoint.port = server.server_address[1]
+    endpoint.port = server.socket.getsockname()[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
