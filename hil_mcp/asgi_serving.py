@@ -5,6 +5,7 @@ Signals stay the caller's, and a server that nobody calls does not wake the loop
 
 from __future__ import annotations
 
+import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ import anyio
 import uvicorn
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Generator
 
     from anyio.abc import TaskStatus
@@ -39,6 +39,10 @@ async def serve_app(
         grace_s: Time that calls in progress have to end after the cancellation, in seconds.
         task_status: Told once connections are accepted.
     """
+    if listener.family != socket.AF_UNIX:
+        # Inherited by every connection. asyncio sets it only where a socket names its protocol, and
+        # without it each event of a stream waits for the other end's delayed acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     server = _Server(app, grace_s=grace_s, task_status=task_status)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_stop_when_cancelled, server)

@@ -44,9 +44,9 @@ class _Tool(BaseModel):
     type: str | None = None
     function: _Named | None = None
     custom: _Named | None = None
-    tools: list[_Tool] = []
-    declarations: list[_Named] = Field(
-        default=[], validation_alias=AliasChoices("functionDeclarations", "function_declarations")
+    tools: tuple[_Tool, ...] = ()
+    declarations: tuple[_Named, ...] = Field(
+        default=(), validation_alias=AliasChoices("functionDeclarations", "function_declarations")
     )
 
     def names(self) -> Iterator[str]:
@@ -63,7 +63,7 @@ class _Tool(BaseModel):
 
 class _Body(BaseModel):
     model: str | None = None
-    tools: list[_Tool] | None = None
+    tools: tuple[_Tool, ...] | None = None
 
 
 def read_request(path: str, body: bytes) -> ModelRequest | None:

@@ -39,6 +39,16 @@ async def test_many_apps_are_served_side_by_side_and_signals_stay_the_caller_s()
     assert all(listener.fileno() == -1 for listener in listeners)
 
 
+async def test_events_of_a_stream_do_not_wait_for_each_other_s_acknowledgement() -> None:
+    listener = loopback_listener()
+
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(serve_app, Upstream(), listener)
+        # Connections take it over from the listener.
+        assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        tasks.cancel_scope.cancel()
+
+
 async def test_an_app_is_served_on_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "s"
     listener = socket.socket(socket.AF_UNIX)
