@@ -115,7 +115,5 @@ async def test_a_socket_that_cannot_be_served_is_an_error_and_not_a_wait() -> No
     listener = loopback_listener()
     listener.close()
 
-    with anyio.fail_after(5), pytest.raises(ExceptionGroup) as failed:
+    with anyio.fail_after(5), pytest.raises(OSError, match="Bad file descriptor"):
         await serve_app(Upstream(), listener)
-
-    assert failed.group_contains(OSError)
