@@ -6,6 +6,7 @@ a judge replaces the one before.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from hil_mcp.errors import DataError
 from judge.intervals import to_f1
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from hil_mcp.judge_evaluation import Evaluation
@@ -45,6 +46,19 @@ class JudgeQuality(BaseModel):
     pairs_digest: str
     out_of_fold: bool
     measured_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownQualities:
+    """What is known of some judges, to stand beside their scores. It changes no figure.
+
+    Attributes:
+        by_fingerprint: The judges that were measured.
+        problems: One line for each kept file that could not be read.
+    """
+
+    by_fingerprint: Mapping[str, JudgeQuality]
+    problems: tuple[str, ...]
 
 
 def utc_now() -> datetime:
@@ -101,13 +115,29 @@ def read_quality(home: Path, fingerprint: str) -> JudgeQuality | None:
     """
     path = _path(home, fingerprint)
     try:
-        return JudgeQuality.model_validate_json(path.read_bytes())
+        kept = JudgeQuality.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as exc:
         raise DataError(
             f'{path}: cannot be read: delete it, or run "hil-mcp judge eval --store" again'
         ) from exc
+    return kept if kept.fingerprint == fingerprint else None
+
+
+def known_qualities(home: Path, fingerprints: Iterable[str]) -> KnownQualities:
+    """What is known of these judges; a file that cannot be read is a problem, not an end."""
+    known: dict[str, JudgeQuality] = {}
+    problems: list[str] = []
+    for fingerprint in dict.fromkeys(fingerprints):
+        try:
+            quality = read_quality(home, fingerprint)
+        except DataError as exc:
+            problems.append(str(exc))
+            continue
+        if quality is not None:
+            known[fingerprint] = quality
+    return KnownQualities(by_fingerprint=known, problems=tuple(problems))
 
 
 def _path(home: Path, fingerprint: str) -> Path:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from hil_mcp.scoring import AskFigures, SessionScore, SetScore, score_sets
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hil_mcp.judge_quality import JudgeQuality
     from hil_mcp.score_paths import Collected, LeftOut
+
+
+def judge_fingerprints(collected: Collected) -> tuple[str, ...]:
+    """The judges of the scored sessions, each once, in order."""
+    found = (one.conditions.judge_fingerprint for one in collected.sessions)
+    return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 def headline_set(sets: tuple[SetScore, ...]) -> SetScore | None:
@@ -28,14 +37,22 @@ def headline_figures(chosen: SetScore) -> AskFigures:
     return chosen.headline
 
 
-def score_document(collected: Collected) -> dict[str, object]:
-    """Everything that `hil-mcp score` knows, for `--json`."""
+def score_document(
+    collected: Collected, qualities: Mapping[str, JudgeQuality]
+) -> dict[str, object]:
+    """Everything that `hil-mcp score` knows, for `--json`.
+
+    Args:
+        collected: The sessions and what was left out.
+        qualities: What is known of the judges, by fingerprint; shown, and in no figure.
+    """
     sets = score_sets(collected.sessions)
     chosen = headline_set(sets)
     sessions = collected.sessions
     document: dict[str, object] = {
         **(_figures(headline_figures(chosen)) if chosen else _no_figures()),
         "valid": chosen is not None and chosen.n_valid == len(chosen.sessions),
+        "judge_quality": _quality(chosen, qualities) if chosen else None,
         "judge_errors": sum(s.judge_errors for s in sessions),
         "pending": sum(s.pending for s in sessions),
         "duplicate_events": sum(s.duplicate_events for s in sessions),
@@ -44,7 +61,7 @@ def score_document(collected: Collected) -> dict[str, object]:
         "incomplete_tasks": [s.task_id for s in sessions if s.is_incomplete],
         "refused": refusal(sets),
         "scope": "run" if collected.is_run else "these sessions only",
-        "sets": [_set(one) for one in sets],
+        "sets": [_set(one, qualities) for one in sets],
         "sessions": [session_row(one) for one in sessions],
         "missing": [_left_out(one) for one in collected.missing],
         "harness": [_left_out(one) for one in collected.harness],
@@ -80,7 +97,12 @@ def _no_figures() -> dict[str, object]:
     return dict[str, object]((name, None) for name in _figures(nothing))
 
 
-def _set(one: SetScore) -> dict[str, object]:
+def _quality(one: SetScore, qualities: Mapping[str, JudgeQuality]) -> dict[str, object] | None:
+    quality = qualities.get(one.conditions.judge_fingerprint or "")
+    return quality.model_dump(mode="json") if quality else None
+
+
+def _set(one: SetScore, qualities: Mapping[str, JudgeQuality]) -> dict[str, object]:
     conditions = one.conditions
     return {
         "mode": conditions.mode.value,
@@ -88,6 +110,7 @@ def _set(one: SetScore) -> dict[str, object]:
         "judge": conditions.judge,
         "judge_fingerprint": conditions.judge_fingerprint,
         "is_reference_judge": conditions.is_reference_judge,
+        "judge_quality": _quality(one, qualities),
         "prompt_digest": conditions.prompt_digest,
         "agent": conditions.agent,
         "isolation": conditions.isolation,

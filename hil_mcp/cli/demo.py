@@ -57,8 +57,9 @@ def _grade_and_score(log_path: Path, settings: Settings, *, as_json: bool) -> in
     from hil_mcp.cli.grade import print_grades
     from hil_mcp.cli.score import score
     from hil_mcp.grade_paths import grade_log
+    from hil_mcp.judge_quality import known_qualities
     from hil_mcp.sandbox.opening import sandbox_config
-    from hil_mcp.score_document import score_document
+    from hil_mcp.score_document import judge_fingerprints, score_document
     from hil_mcp.score_paths import collect
     from task_store.store import TaskStore
 
@@ -67,7 +68,10 @@ def _grade_and_score(log_path: Path, settings: Settings, *, as_json: bool) -> in
         raise graded.error
     if as_json:
         grade = graded.grade.model_dump(mode="json") if graded.grade else None
-        print_json({**score_document(collect([log_path])), "grade": grade, "log": str(log_path)})
+        collected = collect([log_path])
+        known = known_qualities(settings.home, judge_fingerprints(collected))
+        document = score_document(collected, known.by_fingerprint)
+        print_json({**document, "grade": grade, "log": str(log_path)})
         return 0
     print("\nThe grade, by the released check (compat) and strictly:\n")
     print_grades([graded])

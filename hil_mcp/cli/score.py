@@ -11,8 +11,11 @@ from hil_mcp.cli.exit_status import ExitStatus
 from hil_mcp.cli.output import console, print_json, remark
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.table import Table
 
+    from hil_mcp.judge_quality import JudgeQuality
     from hil_mcp.score_paths import Collected
     from hil_mcp.scoring import AskFigures, SetScore
 
@@ -38,33 +41,38 @@ def score(
     strict: Annotated[bool, typer.Option(help="End with status 3 on any warning.")] = False,
 ) -> int:
     """Score session logs: precision, recall and Ask-F1, with everything that was left out."""
-    from hil_mcp.score_document import refusal, score_document
+    from hil_mcp.judge_quality import known_qualities
+    from hil_mcp.score_document import judge_fingerprints, refusal, score_document
     from hil_mcp.score_paths import collect
     from hil_mcp.scoring import score_sets
+    from hil_mcp.settings import load_settings
 
     collected = collect(paths, skip_bad_lines=skip_bad_lines)
     sets = score_sets(collected.sessions)
+    known = known_qualities(load_settings().home, judge_fingerprints(collected))
     if upstream is not None:
         from hil_mcp.upstream_export import write_upstream
 
         remark(f"written: {write_upstream(paths, upstream, skip_bad_lines=skip_bad_lines)}")
     if as_json:
-        print_json(score_document(collected))
+        print_json(score_document(collected, known.by_fingerprint))
     elif as_csv:
         _print_csv(collected)
     elif collected.sessions or collected.missing:
-        _print_tables(collected, sets)
+        _print_tables(collected, sets, known.by_fingerprint)
     warnings = [warning for one in collected.sessions for warning in one.warnings]
-    for line in (*warnings, *collected.errors):
+    for line in (*warnings, *collected.errors, *known.problems):
         remark(line)
     refused = refusal(sets)
     if refused:
         remark(refused)
-    is_bad = bool(collected.errors or refused or (strict and warnings))
+    is_bad = bool(collected.errors or refused or (strict and (warnings or known.problems)))
     return ExitStatus.DATA if is_bad else ExitStatus.DONE
 
 
-def _print_tables(collected: Collected, sets: tuple[SetScore, ...]) -> None:
+def _print_tables(
+    collected: Collected, sets: tuple[SetScore, ...], qualities: Mapping[str, JudgeQuality]
+) -> None:
     from hil_mcp.score_document import headline_figures
 
     out = console()
@@ -73,6 +81,9 @@ def _print_tables(collected: Collected, sets: tuple[SetScore, ...]) -> None:
         if one.conditions.mode.can_ask and not one.conditions.is_reference_judge:
             out.print("not the reference judge: figures are not comparable with published ones")
         out.print(_table(one, headline_figures(one)))
+        fingerprint = one.conditions.judge_fingerprint
+        if fingerprint is not None:
+            out.print(_quality(qualities.get(fingerprint)), markup=False, soft_wrap=True)
         if one.silent_tasks:
             out.print(f"nobody asked in: {', '.join(one.silent_tasks)}", markup=False)
         _print_invalid(one)
@@ -110,6 +121,22 @@ def _table(one: SetScore, headline: AskFigures) -> Table:
             _number(one.macro_ask_f1),
         )
     return table
+
+
+def _quality(quality: JudgeQuality | None) -> str:
+    if quality is None:
+        return 'this judge was not measured here: "hil-mcp judge eval PAIRS --store"'
+    figures = (
+        ("precision", quality.precision, quality.precision_interval),
+        ("recall", quality.recall, quality.recall_interval),
+        ("F1", quality.f1, quality.f1_interval),
+    )
+    parts = [
+        f"{name} {_number(value)}" + (f" [{span[0]:.3f}, {span[1]:.3f}]" if span else "")
+        for name, value, span in figures
+    ]
+    fold = ", out of fold" if quality.out_of_fold else ""
+    return f"this judge: {', '.join(parts)}, on {quality.n} pairs of {quality.pairs}{fold}"
 
 
 def _print_invalid(one: SetScore) -> None:

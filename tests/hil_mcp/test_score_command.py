@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from hil_mcp.cli.exit_status import ExitStatus
 from hil_mcp.cli.main import main
 from hil_mcp.counting import CountingRules
 from hil_mcp.events import AgentInfo
+from hil_mcp.judge_quality import JudgeQuality
 from hil_mcp.modes import Mode
 from hil_mcp.run_folder import (
     AttemptOutcome,
@@ -72,6 +74,90 @@ async def test_the_table_names_judge_rules_and_denominators(
     for part in ("scripted as-told", "rules release-2", "not the reference judge", "0.500"):
         assert part in shown
     assert "denominators: these sessions only" in shown
+
+
+def _keep_quality(home: Path, **changes: object) -> JudgeQuality:
+    kept: dict[str, object] = {
+        "fingerprint": FINGERPRINT.digest,
+        "precision": 0.96,
+        "precision_interval": (0.9, 0.99),
+        "recall": 0.86,
+        "recall_interval": (0.8, 0.91),
+        "f1": None,
+        "f1_interval": None,
+        "flip_rate": None,
+        "n": 300,
+        "failed": 0,
+        "pairs": "pairs.jsonl",
+        "pairs_digest": "d",
+        "out_of_fold": True,
+        "measured_at": datetime(2026, 1, 2, tzinfo=UTC),
+    }
+    quality = JudgeQuality.model_validate(kept | changes)
+    folder = home / "judge-quality"
+    folder.mkdir(parents=True)
+    (folder / f"{FINGERPRINT.digest}.json").write_text(quality.model_dump_json())
+    return quality
+
+
+async def test_the_judge_s_kept_quality_stands_beside_the_score_and_in_no_figure(
+    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await ask_all(tmp_path / "session.jsonl", ["a", None])
+    _, before = _json(capsys, tmp_path / "session.jsonl")
+    quality = _keep_quality(home)
+
+    _, after = _json(capsys, tmp_path / "session.jsonl")
+    _run(tmp_path / "session.jsonl")
+
+    assert (before["judge_quality"], before["sets"][0]["judge_quality"]) == (None, None)
+    assert JudgeQuality.model_validate(after["judge_quality"]) == quality
+    assert after["sets"][0].pop("judge_quality") == after.pop("judge_quality")
+    del before["judge_quality"], before["sets"][0]["judge_quality"]
+    assert after == before
+    assert (
+        "\nthis judge: precision 0.960 [0.900, 0.990], recall 0.860 [0.800, 0.910], F1 undefined, "
+        "on 300 pairs of pairs.jsonl, out of fold\n"
+    ) in capsys.readouterr().out
+
+
+async def test_a_judge_without_kept_quality_is_said_to_be_unmeasured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await ask_all(tmp_path / "session.jsonl", ["a"])
+
+    _run(tmp_path / "session.jsonl")
+
+    assert "this judge was not measured here" in capsys.readouterr().out
+
+
+async def test_a_quality_kept_under_another_fingerprint_is_not_shown(
+    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await ask_all(tmp_path / "session.jsonl", ["a"])
+    _keep_quality(home, fingerprint="another")
+
+    _, document = _json(capsys, tmp_path / "session.jsonl")
+
+    assert document["judge_quality"] is None
+
+
+async def test_a_quality_that_cannot_be_read_is_a_remark_and_the_score_stands(
+    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "session.jsonl"
+    await ask_all(log, ["a"])
+    path = home / "judge-quality" / f"{FINGERPRINT.digest}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+
+    assert _run(log, "--json") == ExitStatus.DONE
+
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert (document["ask_f1"], document["judge_quality"]) == (0.5, None)
+    assert f"{path}: cannot be read" in err
+    assert _run(log, "--strict") == ExitStatus.DATA
 
 
 async def test_a_torn_line_is_a_warning_and_with_strict_a_failure(
