@@ -193,12 +193,11 @@ class _Boundary:
         given: Mapping[str, object],
         meta: Mapping[str, object],
     ) -> str:
-        await self._session.begin()
-        if tool is None:
-            raise AgentFacingError(f"Error: there is no tool '{name}'.")
-        arguments = tool.check(given, meta)
         with anyio.fail_after(REPLY_DEADLINE_S):
-            return await tool.handler(arguments)
+            await self._session.begin()  # the first call may wait here for the judge to get ready
+            if tool is None:
+                raise AgentFacingError(f"Error: there is no tool '{name}'.")
+            return await tool.handler(tool.check(given, meta))
 
     async def _note_client(self, ctx: ServerRequestContext[Any, Any]) -> None:
         if ctx.method == "initialize":

@@ -58,6 +58,9 @@ SHORTEST_QUESTION = 3
 """Characters that can be seen; below it no judge is asked (docs/release.md, section 3)."""
 JUDGE_DEADLINE_S = 30.0
 """The judge's share of the 40 s that any reply may take."""
+REPLY_RESERVE_S = 1.0
+"""What the judge leaves of a call's time for writing its end down: a call that began with waiting
+for the judge to get ready has less than 40 s left."""
 SHUTDOWN_GRACE_S = 3.0
 """How long a question that is being judged may hold up the server's end."""
 AGENT_GONE = "agent_gone"
@@ -286,19 +289,25 @@ class Session:
             return _Ruling(outcome="capped", response=IRRELEVANT), True
         if self._judge is None:
             return _failed("internal", 0, "this mode has no judge"), True
+        left_s = anyio.current_effective_deadline() - anyio.current_time()
+        within_s = max(0.0, min(JUDGE_DEADLINE_S, left_s - REPLY_RESERVE_S))
         try:
-            return await self._decided(self._judge, question, within_s=JUDGE_DEADLINE_S), True
+            ruling = await self._decided(self._judge, question, within_s=within_s)
         except anyio.get_cancelled_exc_class():
             # The agent went. Its question is asked anew, behind a shield: what was asked counts.
             return await self._decided_for_nobody(self._judge, question), False
+        if ruling is None and self._is_closing:
+            ruling = _agent_gone()
+        return ruling or _failed("timeout", 1, f"no verdict within {within_s:.3g} s"), True
 
     async def _decided_for_nobody(self, judge: Judge, question: str) -> _Ruling:
-        ruling = _failed(AGENT_GONE, 1, "the agent went while the question was judged")
+        ruling = None
         with anyio.CancelScope(shield=True):
             ruling = await self._decided(judge, question, within_s=SHUTDOWN_GRACE_S)
-        return ruling  # noqa: RET504  # by its type the scope may swallow what is raised in it
+        return ruling or _agent_gone()
 
-    async def _decided(self, judge: Judge, question: str, *, within_s: float) -> _Ruling:
+    async def _decided(self, judge: Judge, question: str, *, within_s: float) -> _Ruling | None:
+        """What the judge says, or None when it says nothing in time."""
         with anyio.move_on_after(within_s) as judging:
             self._judging.add(judging)
             try:
@@ -312,9 +321,7 @@ class Session:
             finally:
                 self._judging.discard(judging)
                 self._idle.set()
-        if within_s < JUDGE_DEADLINE_S or self._is_closing:
-            return _failed(AGENT_GONE, 1, "the agent went while the question was judged")
-        return _failed("timeout", 1, f"no verdict within {within_s:g} s")
+        return None
 
     def _ruling_of(self, verdict: Verdict) -> _Ruling:
         flags = list(verdict.flags)
@@ -405,6 +412,10 @@ def judge_info(fingerprint: JudgeFingerprint) -> JudgeInfo:
 def _failed(error_class: str, attempts: int, cause: str) -> _Ruling:
     error = ErrorEntry(class_=error_class, attempts=attempts, cause=cause)
     return _Ruling(outcome="cant_answer", response=CANT_ANSWER, error=error)
+
+
+def _agent_gone() -> _Ruling:
+    return _failed(AGENT_GONE, 1, "the agent went while the question was judged")
 
 
 def _verdict_entry(verdict: Verdict) -> VerdictEntry:

@@ -14,8 +14,8 @@ import hil_mcp.session as session_module
 from hil_mcp.errors import AgentFacingError
 from hil_mcp.events import ClientConnected, Delivery, Question, ToolCall, ToolsListed
 from hil_mcp.scoring import score_session
-from hil_mcp.server import build_server, instructions_for
-from hil_mcp.session import IRRELEVANT, Session
+from hil_mcp.server import REPLY_DEADLINE_S, build_server, instructions_for
+from hil_mcp.session import CANT_ANSWER, IRRELEVANT, REPLY_RESERVE_S, Session
 from hil_mcp.session_reader import SessionRecord, read_session
 from hil_mcp.tools.ask_human import ask_human
 from hil_mcp.tools.tool import Arguments, Parameter, Tool
@@ -278,6 +278,37 @@ async def test_an_agent_that_goes_while_its_question_is_judged_leaves_a_whole_lo
     assert record.is_ended
     score = score_session(record)
     assert (score.figures.n_questions, score.is_valid, score.undelivered) == (1, True, 1)
+
+
+async def test_a_judge_gets_no_longer_than_what_is_left_of_its_call(tmp_path: Path) -> None:
+    session = make_session(tmp_path / "session.jsonl", HeldJudge("a"))
+    await session.begin()
+
+    with anyio.fail_after(REPLY_RESERVE_S):
+        reply = await session.ask("What does a mean?", meta={})
+    await session.close("disconnected")
+
+    (question,) = _log(tmp_path).of(Question)
+    assert reply == CANT_ANSWER
+    assert question.error is not None
+    assert question.error.class_ == "timeout"
+    assert _log(tmp_path).of(Delivery) == []
+
+
+async def test_waiting_for_the_judge_to_get_ready_is_part_of_the_first_call_s_time(
+    tmp_path: Path,
+) -> None:
+    left: list[float] = []
+
+    async def settled() -> None:
+        left.append(anyio.current_effective_deadline() - anyio.current_time())
+
+    session = make_session(tmp_path / "session.jsonl", JUDGE, settled=settled)
+    async with Client(build_server(session, [_tool(_echo)])) as client:
+        await client.call_tool("echo", {"text": "x"})
+    await session.close("disconnected")
+
+    assert 0 < left[0] <= REPLY_DEADLINE_S
 
 
 async def test_an_agent_that_goes_just_before_the_verdict_has_discovered_what_it_did_not_read(

@@ -14,7 +14,7 @@ from tests.support.judges import ScriptedJudge
 from tests.support.tasks import make_task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from pathlib import Path
 
     from judge.verdict import Judge
@@ -31,6 +31,7 @@ def make_session(
     pass_number: int | None = None,
     isolation: str | None = None,
     agent: AgentInfo | None = None,
+    settled: Callable[[], Awaitable[None]] | None = None,
 ) -> Session:
     conditions = SessionConditions(
         mode=mode,
@@ -40,7 +41,9 @@ def make_session(
         isolation=isolation,
         agent=agent,
     )
-    return Session(task or make_task("a", "b", "c"), conditions, SessionLog(path), judge)
+    return Session(
+        task or make_task("a", "b", "c"), conditions, SessionLog(path), judge, settled=settled
+    )
 
 
 async def ask_all(
