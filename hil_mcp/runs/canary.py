@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import secrets
 import socket
-from contextlib import contextmanager, suppress
+import sys
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,8 @@ class Canary:
     """A port of loopback and an abstract Unix socket of this machine, and a word to say there."""
 
     tcp: socket.socket
-    unix: socket.socket
+    unix: socket.socket | None
+    """None where the system has no such sockets."""
     port: int
     name: str
     word: str
@@ -32,7 +34,7 @@ class Canary:
     def reached_by(self) -> list[str]:
         """The networks by which the word came."""
         ways = ((self.tcp, LOOPBACK), (self.unix, ABSTRACT_SOCKETS))
-        return [name for listener, name in ways if self._was_told(listener)]
+        return [name for listener, name in ways if listener and self._was_told(listener)]
 
     def _was_told(self, listener: socket.socket) -> bool:
         listener.setblocking(False)
@@ -50,10 +52,14 @@ class Canary:
 def open_canary() -> Generator[Canary]:
     """Open the listeners for the time of the context."""
     name = f"hil-mcp-probe-{secrets.token_hex(8)}"
-    with socket.socket() as tcp, socket.socket(socket.AF_UNIX) as unix:
+    with ExitStack() as stack:
+        tcp = stack.enter_context(socket.socket())
         tcp.bind(("127.0.0.1", 0))
-        unix.bind(f"\0{name}")
-        for listener in (tcp, unix):
-            listener.listen()
+        tcp.listen()
+        unix: socket.socket | None = None
+        if sys.platform == "linux":
+            unix = stack.enter_context(socket.socket(socket.AF_UNIX))
+            unix.bind(f"\0{name}")
+            unix.listen()
         port = int(tcp.getsockname()[1])
         yield Canary(tcp=tcp, unix=unix, port=port, name=name, word=secrets.token_hex(16))

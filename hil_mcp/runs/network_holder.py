@@ -23,23 +23,28 @@ _N_LISTENERS = 2
 
 
 def unshare_network() -> None:
-    """Move this process into a network of its own; who is not root needs a user name space too.
+    """Move this process into a network of its own; who may not do so needs a user name space too.
 
     Raises:
         OSError: The kernel, or this machine's rules, do not let it.
     """
     user_id, group_id = os.geteuid(), os.getegid()
-    is_root = user_id == 0
-    # `os.unshare` came with Python 3.12.
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(_CLONE_NEWNET | (0 if is_root else _CLONE_NEWUSER)) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"no network name space: {os.strerror(number)}")
-    if not is_root:
+    try:
+        _unshare(_CLONE_NEWNET)
+    except PermissionError:  # not root, or root in a container
+        _unshare(_CLONE_NEWNET | _CLONE_NEWUSER)
         # user_namespaces(7): groups can be mapped only when they can no longer be set.
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user_id} {user_id} 1")
         Path("/proc/self/gid_map").write_text(f"{group_id} {group_id} 1")
+
+
+def _unshare(flags: int) -> None:
+    # `os.unshare` came with Python 3.12.
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(flags) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"no network name space: {os.strerror(number)}")
 
 
 def bring_loopback_up() -> None:

@@ -200,7 +200,9 @@ def _entries(
 
 
 def _start_time() -> str:
-    return Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+    with suppress(OSError):
+        return Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+    return ""  # a system without `/proc`: there is nothing to be read in it
 
 
 def _address(url: str | None) -> tuple[str, int] | None:

@@ -101,7 +101,7 @@ async def test_an_agent_s_own_shell_gets_out_only_where_nothing_guards(
         )
         model = stack.enter_context(model_endpoint(script, listener=staged.cell.model_listener))
         result = await _run(client, staged, program=program, session_url=url, model=model)
-        print(model.requests[0].tools if model.requests else "", result)
+        assert result.status == 0, result.stderr.data.decode()
         got_out = staged.got_out(model.requests[-1].results[-1])
 
     assert (folder / "asked").read_text() == '"Which year?"\n'

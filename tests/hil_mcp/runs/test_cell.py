@@ -121,6 +121,19 @@ async def test_a_process_that_left_its_group_ends_with_the_cell(
     assert _running(seconds) == []
 
 
+async def test_a_process_that_cleared_its_environment_ends_with_its_command_in_name_spaces(
+    place: Path,
+) -> None:
+    seconds = str(5_000_000 + os.getpid())
+    async with opened_cell("bubblewrap", place / "cell") as cell:
+        leave = f"env -i setsid sh -c ': >up; exec sleep {seconds}' >/dev/null 2>&1 &"
+        await _sh(cell, f"{leave} until [ -e up ]; do sleep 0.02; done")
+
+        with anyio.fail_after(5):  # the kernel takes a moment to clear a name space up
+            while _running(seconds):  # noqa: ASYNC110  # its end gives no event
+                await anyio.sleep(0.02)
+
+
 @pytest.mark.parametrize("kind", EACH_CELL)
 async def test_a_folder_that_is_there_already_is_refused(kind: IsolationKind, place: Path) -> None:
     with pytest.raises(SandboxError, match="no folder can be made"):
