@@ -85,6 +85,8 @@ class _Headless:
         files=(".claude/.credentials.json",),
     )
 
+    endpoint: Literal["https://api.anthropic.com"] = "https://api.anthropic.com"
+
     def launch(self, job: Job) -> Launch:
         config = job.home / "hil-mcp.json"
         servers = {"mcpServers": {SERVER_NAME: _Registration().entry(job.server)}}

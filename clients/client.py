@@ -193,6 +193,15 @@ class Headless(Protocol):
         """What of the user's own it needs to reach its model."""
         ...
 
+    @property
+    def endpoint(self) -> str | None:
+        """The vendor's own endpoint for API keys, without the API's path.
+
+        Used unless `Model.base_url` says otherwise. None where there is no single one, or where
+        the agent cannot be sent to any other.
+        """
+        ...
+
     def launch(self, job: Job) -> Launch:
         """What to start."""
         ...

@@ -138,6 +138,7 @@ class _Headless:
         ),
         files=(".codex/auth.json",),
     )
+    endpoint: Literal["https://api.openai.com"] = "https://api.openai.com"
 
     def launch(self, job: Job) -> Launch:
         settings: dict[str, object] = {

@@ -102,6 +102,7 @@ class _Event(BaseModel):
 class _Headless:
     program: Literal["cursor-agent"] = "cursor-agent"
     login = Login(variables=("CURSOR_API_KEY",))
+    endpoint: None = None  # it talks to Cursor's own service, wherever it is told to go
 
     def launch(self, job: Job) -> Launch:
         servers = {"mcpServers": {SERVER_NAME: _Registration().entry(job.server)}}

@@ -112,6 +112,10 @@ class _Headless:
         ),
     )
 
+    endpoint: Literal["https://generativelanguage.googleapis.com"] = (
+        "https://generativelanguage.googleapis.com"
+    )
+
     def launch(self, job: Job) -> Launch:
         settings: dict[str, object] = {
             "mcpServers": {SERVER_NAME: _Registration().entry(job.server)},

@@ -129,6 +129,8 @@ class _Headless:
         files=(".local/share/opencode/auth.json",),
     )
 
+    endpoint: None = None  # its providers are many
+
     def launch(self, job: Job) -> Launch:
         config = job.home / "opencode.json"
         key = {} if job.model.key is None else {_KEY_VARIABLE: job.model.key}

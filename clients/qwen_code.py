@@ -76,6 +76,9 @@ class _Headless:
         )
     )
 
+    # What it uses with `--auth-type openai` unless OPENAI_BASE_URL says otherwise.
+    endpoint: Literal["https://api.openai.com"] = "https://api.openai.com"
+
     def launch(self, job: Job) -> Launch:
         settings = {
             "mcpServers": {SERVER_NAME: _Registration().entry(job.server)},

@@ -38,6 +38,19 @@ def _launch(
     )
 
 
+def test_the_vendors_own_endpoints_are_known_where_there_is_one() -> None:
+    endpoints = {each.name: each.headless.endpoint for each in CLIENTS if each.headless}
+
+    assert endpoints == {
+        "claude-code": "https://api.anthropic.com",
+        "codex": "https://api.openai.com",
+        "cursor": None,
+        "gemini": "https://generativelanguage.googleapis.com",
+        "opencode": None,
+        "qwen-code": "https://api.openai.com",
+    }
+
+
 def _everything(launch: Launch) -> str:
     return "\n".join([*launch.arguments, *launch.environment.values(), *launch.files.values()])
 

@@ -89,6 +89,7 @@ async def run_agent(
     server: Server,
     endpoint: str,
     home: Path,
+    key: str = "dummy",
     prompt: str = "Do the task.",
     environment: dict[str, str] | None = None,
     max_turns: int | None = None,
@@ -98,6 +99,7 @@ async def run_agent(
 
     Args:
         home: From `agent_home`; the workspace is a folder in it.
+        key: What the agent has as its API key.
         limit_s: Longest run, in seconds; then its process group is killed.
     """
     assert client.headless is not None
@@ -105,7 +107,7 @@ async def run_agent(
     workspace.mkdir()
     job = Job(
         server=server,
-        model=Model(name=f"{client.name}-scripted", base_url=endpoint, key="dummy"),
+        model=Model(name=f"{client.name}-scripted", base_url=endpoint, key=key),
         prompt=prompt,
         workspace=workspace,
         home=home,
