@@ -82,17 +82,16 @@ async def _run(
 )
 @pytest.mark.parametrize("kind", ["bubblewrap", "none"])
 async def test_an_agent_s_own_shell_gets_out_only_where_nothing_guards(
-    client: Client, kind: IsolationKind, tmp_path_factory: pytest.TempPathFactory
+    client: Client, kind: IsolationKind, tmp_path: Path
 ) -> None:
-    folder = tmp_path_factory.mktemp("stage")
     program = install_agents() / headless_of(client).program
 
     async with AsyncExitStack() as stack:
         staged = await stack.enter_async_context(
-            open_cell_stage(kind, folder, programs=needed_folders(program))
+            open_cell_stage(kind, programs=needed_folders(program))
         )
         url = await stack.enter_async_context(
-            served_session(staged.cell.session_listener, folder / "asked", token="right")
+            served_session(staged.cell.session_listener, tmp_path / "asked", token="right")
         )
         script = play(
             Turn(calls=(Call("ask_human", {"question": "Which year?"}),)),
@@ -104,6 +103,6 @@ async def test_an_agent_s_own_shell_gets_out_only_where_nothing_guards(
         assert result.status == 0, result.stderr.data.decode()
         got_out = staged.got_out(model.requests[-1].results[-1])
 
-    assert (folder / "asked").read_text() == '"Which year?"\n'
+    assert (tmp_path / "asked").read_text() == '"Which year?"\n'
     everything = {one.name for one in CELL_ATTEMPTS if os.geteuid() == 0 or not one.needs_root}
     assert got_out == (set() if kind == "bubblewrap" else everything)

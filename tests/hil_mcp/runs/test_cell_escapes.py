@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import pytest
-
 from clients.process import run_child
 from tests.support.cell_attempts import CELL_ATTEMPTS, open_cell_stage
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hil_mcp.runs.cell import IsolationKind
 
 # What another user's rights leave open: the network, what all users may see of processes or read
@@ -45,14 +41,8 @@ _OPEN_TO_ANOTHER_USER = {
 }
 
 
-@pytest.fixture
-def stage_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    # Short and near the top, where the attempts look.
-    return tmp_path_factory.mktemp("stage")
-
-
-async def _got_out(kind: IsolationKind, folder: Path) -> set[str]:
-    async with open_cell_stage(kind, folder) as staged:
+async def _got_out(kind: IsolationKind) -> set[str]:
+    async with open_cell_stage(kind) as staged:
         cell = staged.cell
         result = await run_child(
             cell.command(["/bin/sh", "-c", staged.write_attempts()]),
@@ -68,23 +58,19 @@ def test_there_are_more_than_thirty_attempts_and_each_has_its_own_name() -> None
     assert len({attempt.name for attempt in CELL_ATTEMPTS}) == len(CELL_ATTEMPTS) > 30
 
 
-async def test_no_attempt_gets_out_of_name_spaces(stage_dir: Path) -> None:
-    assert await _got_out("bubblewrap", stage_dir) == set()
+async def test_no_attempt_gets_out_of_name_spaces() -> None:
+    assert await _got_out("bubblewrap") == set()
 
 
-async def test_every_attempt_gets_out_where_nothing_guards(stage_dir: Path) -> None:
-    got_out = await _got_out("none", stage_dir)
+async def test_every_attempt_gets_out_where_nothing_guards() -> None:
+    got_out = await _got_out("none")
 
     root_only = {attempt.name for attempt in CELL_ATTEMPTS if attempt.needs_root}
     skipped = root_only if os.geteuid() != 0 else set[str]()
     assert {attempt.name for attempt in CELL_ATTEMPTS} - got_out - skipped == set()
 
 
-async def test_another_user_s_rights_keep_files_and_no_more(stage_dir: Path) -> None:
-    stage_dir.chmod(0o755)
-    for parent in stage_dir.parents[:2]:
-        parent.chmod(0o755)
-
-    got_out = await _got_out("user", stage_dir)
+async def test_another_user_s_rights_keep_files_and_no_more() -> None:
+    got_out = await _got_out("user")
 
     assert got_out - _OPEN_TO_ANOTHER_USER == set()
