@@ -33,11 +33,9 @@ if TYPE_CHECKING:
 
     from clients.transcript import Transcript
 
-_PREFIX = f"mcp__{SERVER_NAME}__"
 _OWN_TOOLS = ("Bash", "Read", "Edit", "Write", "Glob", "Grep")
 # Ways of its own to get help or to wait for it: with them ask_human would not be the only one.
 _OFF = ("AskUserQuestion", "WebSearch", "WebFetch", "Agent", "SendMessage", "ScheduleWakeup")
-_LOST = ("No such tool available", "Not connected", "Connection closed")
 
 
 class _Registration:

@@ -8,6 +8,7 @@ can give it, and goes on without a server that does not start unless the entry s
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
 _KEY_VARIABLE = "OPENAI_API_KEY"
 # Remote catalogues, sub-agents and goals of its own, and a person who would have to answer.
 _OFF = ("plugins", "apps", "multi_agent", "goals", "default_mode_request_user_input")
-_LOST = ("Transport closed", "requires approval", "unsupported call")
+_OWN_ASK = "request_user_input"
+_DENIED = ("MCP tool call requires approval", "user rejected MCP", "user cancelled MCP")
+# Behind a line of its own for each cause; what a server answers stands elsewhere.
+_LOST = re.compile(r"Caused by:\s+(Transport (closed|send error)|timed out)")
 
 
 class _Registration:
@@ -77,27 +81,16 @@ class _Error(BaseModel):
     message: str = ""
 
 
-class _Part(BaseModel):
-    text: str | None = None
-
-
-class _Result(BaseModel):
-    content: list[_Part] = []
-
-
 class _Item(BaseModel):
     type: str
     server: str | None = None
     tool: str | None = None
     text: str | None = None
     message: str | None = None
-    result: _Result | None = None
     error: _Error | None = None
 
     def complaint(self) -> str:
-        parts = self.result.content if self.result else []
-        texts = [self.error.message if self.error else "", *(part.text or "" for part in parts)]
-        return " ".join(texts)
+        return self.error.message if self.error else ""
 
 
 class _Usage(BaseModel):
@@ -119,6 +112,7 @@ class _TokenInfo(BaseModel):
 
 class _Payload(BaseModel):
     type: str | None = None
+    name: str | None = None
     model: str | None = None
     cli_version: str | None = None
     info: _TokenInfo | None = None
@@ -199,7 +193,9 @@ class _Headless:
             version=next((n.payload.cli_version for n in rollout if n.payload.cli_version), None),
             final_text=said[-1] if said else "",
             offered=None,
-            denied=sum(any(word in item.complaint() for word in _LOST) for item in ours),
+            own_asks=_own_asks(rollout),
+            denied=sum(item.complaint().startswith(_DENIED) for item in ours),
+            lost=sum(_LOST.search(item.complaint()) is not None for item in ours),
             unread_lines=unread,
             failure=_failure(finished, events),
         )
@@ -229,6 +225,12 @@ def _last_usage(rollout: Sequence[_RolloutLine]) -> _Usage | None:
 def _answers(rollout: Sequence[_RolloutLine]) -> int | None:
     """Answers of the model: the tokens of each are noted."""
     return sum(line.type == "token_usage_record" for line in rollout) if rollout else None
+
+
+def _own_asks(rollout: Sequence[_RolloutLine]) -> int | None:
+    """Calls of its own question tool, which its output does not show."""
+    calls = [line.payload for line in rollout if line.payload.type == "function_call"]
+    return sum(call.name == _OWN_ASK for call in calls) if rollout else None
 
 
 def _failure(finished: Finished, events: Sequence[_Event]) -> Failure | None:

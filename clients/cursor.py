@@ -150,7 +150,9 @@ class _Headless:
             version=None,
             final_text=(result.result if result else None) or (said[-1] if said else ""),
             offered=None,
-            denied=0,
+            own_asks=None,
+            denied=None,
+            lost=None,
             unread_lines=unread,
             failure=_failure(finished, events, result),
         )

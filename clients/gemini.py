@@ -7,6 +7,7 @@ that is not trusted it drops every server, the user's too, and a headless run en
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
@@ -26,7 +27,14 @@ from clients.client import (
     Server,
     StdioServer,
 )
-from clients.transcript import Failure, FailureKind, Transcript, failure_of, read_events
+from clients.transcript import (
+    Failure,
+    FailureKind,
+    Transcript,
+    failure_of,
+    is_lost,
+    read_events,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +45,10 @@ _OFF = (
     *("google_web_search", "web_fetch", "save_memory", "ask_user", "invoke_agent"),
     *("enter_plan_mode", "exit_plan_mode"),
 )
-_LOST = ("Not connected", "fetch failed", "-32600")
+_OWN_ASK = "ask_user"
+_DENIED = re.compile(r"Tool execution (for .* requires user confirmation|.*denied by policy)")
+# Before it stands the call as the agent made it.
+_INNER_ERROR = re.compile(r'.* with response: .*?"error":\{"message":"', re.DOTALL)
 _TURN_LIMIT_STATUS = 53
 
 
@@ -148,7 +159,11 @@ class _Headless:
         init = next((event for event in events if event.type == "init"), None)
         result = next((event for event in reversed(events) if event.type == "result"), None)
         names = {e.tool_id: e.tool_name or "" for e in events if e.type == "tool_use"}
-        failed = [event for event in events if event.type == "tool_result" and event.error]
+        errors = [
+            event.error.message
+            for event in events
+            if event.error and names.get(event.tool_id, "").startswith(_PREFIX)
+        ]
         stats = result.stats if result else None
         return Transcript(
             ask_calls=list(names.values()).count(_PREFIX + ASK_TOOL),
@@ -162,11 +177,9 @@ class _Headless:
             final_text=_last_text(events),
             # It speaks of a server only when it could not use it.
             offered=False if "MCP issues detected" in finished.stderr else None,
-            denied=sum(
-                names.get(event.tool_id, "").startswith(_PREFIX)
-                and any(word in (event.error.message if event.error else "") for word in _LOST)
-                for event in failed
-            ),
+            own_asks=list(names.values()).count(_OWN_ASK),
+            denied=sum(_DENIED.match(error) is not None for error in errors),
+            lost=sum(is_lost(_INNER_ERROR.sub("", error)) for error in errors),
             unread_lines=unread,
             failure=_failure(finished, events, result),
         )

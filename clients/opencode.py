@@ -26,7 +26,7 @@ from clients.client import (
     Server,
     StdioServer,
 )
-from clients.transcript import Failure, Transcript, failure_of, read_events
+from clients.transcript import Failure, Transcript, failure_of, is_lost, read_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 _PREFIX = f"{SERVER_NAME}_"
 _PROVIDER = "endpoint"
 _KEY_VARIABLE = "OPENAI_API_KEY"
-_LOST = ("Not connected", "Connection closed", "-32001")
+_OWN_ASK = "question"
+# The tool that stands in a call's place when the one that was called is not there.
+_ABSENT = "invalid"
+_DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
 # `task` starts sub-agents; `question` waits for a person.
 _PERMISSION = {
     f"{_PREFIX}*": "allow",
@@ -93,6 +96,7 @@ class _Tokens(BaseModel):
 
 class _ToolState(BaseModel):
     status: str | None = None
+    input: dict[str, object] | None = None
     error: str | None = None
 
 
@@ -102,6 +106,15 @@ class _Part(BaseModel):
     text: str | None = None
     tokens: _Tokens | None = None
     cost: float | None = None
+
+    def called(self) -> str:
+        """The tool that the model called, whether it was there or not."""
+        if self.tool == _ABSENT and self.state and self.state.input:
+            return str(self.state.input.get("tool", ""))
+        return self.tool or ""
+
+    def error(self) -> str:
+        return (self.state.error if self.state else None) or ""
 
 
 class _ErrorData(BaseModel):
@@ -178,9 +191,10 @@ class _Headless:
         tools = [event.part for event in events if event.type == "tool_use"]
         steps = [event.part for event in events if event.type == "step_finish"]
         tokens = [step.tokens for step in steps if step.tokens]
+        ours = [part for part in tools if part.called().startswith(_PREFIX)]
         said = [event.part.text or "" for event in events if event.type == "text"]
         return Transcript(
-            ask_calls=sum(part.tool == _PREFIX + ASK_TOOL for part in tools),
+            ask_calls=sum(part.called() == _PREFIX + ASK_TOOL for part in tools),
             tool_calls=len(tools),
             turns=len(steps) if events else None,
             input_tokens=_sum(t.input + t.cache.read + t.cache.write for t in tokens),
@@ -190,7 +204,10 @@ class _Headless:
             version=None,
             final_text=said[-1] if said else "",
             offered=None,
-            denied=sum(_lost(part) for part in tools),
+            own_asks=sum(part.called() == _OWN_ASK for part in tools),
+            denied=sum(part.error().startswith(_DENIED) for part in ours),
+            # It takes the tools of a server that is gone out of its list.
+            lost=sum(part.tool == _ABSENT or is_lost(part.error()) for part in ours),
             unread_lines=unread,
             failure=_failure(finished, events),
         )
@@ -200,12 +217,6 @@ def _sum(counts: Iterable[int]) -> int | None:
     """The sum; None of nothing, since nothing was told."""
     numbers = list(counts)
     return sum(numbers) if numbers else None
-
-
-def _lost(part: _Part) -> bool:
-    error = part.state.error if part.state else None
-    ours = (part.tool or "").startswith(_PREFIX)
-    return ours and error is not None and any(word in error for word in _LOST)
 
 
 def _failure(finished: Finished, events: Sequence[_Event]) -> Failure | None:

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 from pydantic import AliasChoices, BaseModel, Field
 
 from clients.client import ASK_TOOL, SERVER_NAME, Finished
-from clients.transcript import Failure, FailureKind, Transcript, failure_of, read_events
+from clients.transcript import (
+    Failure,
+    FailureKind,
+    Transcript,
+    failure_of,
+    is_lost,
+    read_events,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TOOL_PREFIX = f"mcp__{SERVER_NAME}__"
-# What the tool results say when the server is gone or never was there.
-_LOST = ("No such tool available", "not found in registry", "Not connected", "Connection closed")
+_OWN_ASKS = ("AskUserQuestion", "ask_user_question")
 
 
 class _ServerState(BaseModel):
@@ -22,13 +28,22 @@ class _ServerState(BaseModel):
     status: str
 
 
+class _Text(BaseModel):
+    text: str | None = None
+
+
 class _Block(BaseModel):
     type: str
     id: str | None = None
     tool_use_id: str | None = None
     name: str = ""
-    content: str | list[dict[str, object]] | None = None
+    content: str | list[_Text] | None = None
     is_error: bool | None = None
+
+    def plain(self) -> str:
+        if isinstance(self.content, list):
+            return "".join(part.text or "" for part in self.content)
+        return self.content or ""
 
 
 class _Usage(BaseModel):
@@ -97,7 +112,9 @@ def read_stream(finished: Finished) -> Transcript:
         version=init.version if init else None,
         final_text=(result.result or "") if result else "",
         offered=_offered(init) if init else None,
-        denied=_denied(events, result),
+        own_asks=sum(name in _OWN_ASKS for name in calls),
+        denied=_denied(result),
+        lost=_lost(_blocks(events)),
         unread_lines=unread,
         failure=_failure(finished, result),
     )
@@ -118,17 +135,15 @@ def _offered(init: _Event) -> bool:
     return states.get(SERVER_NAME) == "connected" and TOOL_PREFIX + ASK_TOOL in init.tools
 
 
-def _denied(events: Sequence[_Event], result: _Event | None) -> int:
+def _denied(result: _Event | None) -> int:
     denials = result.permission_denials if result else []
-    ours = {b.id for b in _blocks(events) if b.type == "tool_use" and b.name.endswith(ASK_TOOL)}
-    lost = [
-        block
-        for block in _blocks(events)
-        if block.tool_use_id in ours
-        and block.is_error
-        and any(word in str(block.content) for word in _LOST)
-    ]
-    return sum(denial.tool_name.startswith(TOOL_PREFIX) for denial in denials) + len(lost)
+    return sum(denial.tool_name.startswith(TOOL_PREFIX) for denial in denials)
+
+
+def _lost(blocks: Sequence[_Block]) -> int:
+    ours = {b.id for b in blocks if b.type == "tool_use" and b.name.startswith(TOOL_PREFIX)}
+    failed = [block for block in blocks if block.tool_use_id in ours and block.is_error]
+    return sum(is_lost(block.plain()) for block in failed)
 
 
 def _failure(finished: Finished, result: _Event | None) -> Failure | None:

@@ -18,6 +18,14 @@ _ENDPOINT = re.compile(
     r"|stream disconnected|fetch failed|timed? ?out|ECONN|connection|waiting for network",
     re.IGNORECASE,
 )
+# How the agents' MCP clients put it when a server is gone or silent. Only at the beginning: an
+# error of the server's own may repeat what the agent sent, and no agent is to lose a call at will.
+_LOST = re.compile(
+    r"(?:<tool_use_error>)?(?:Error: )?(?:MCP error -3200[01]: )?"
+    r"(?:Not connected|Connection closed|Request timed out|The operation timed out|fetch failed"
+    r"|Streamable HTTP error|ECONN[A-Z]+|The socket connection was closed|Unable to connect"
+    r'|MCP server "[^"]*" is not connected|No such tool available|Tool "[^"]*" not found)'
+)
 _Event = TypeVar("_Event", bound=BaseModel)
 
 
@@ -65,8 +73,12 @@ class Transcript:
     """The last thing that the agent said."""
     offered: bool | None
     """Whether the agent says that it had ask_human at the start; None where it says nothing."""
-    denied: int
-    """Calls to our server that the agent's own permissions refused, or that its link lost."""
+    own_asks: int | None
+    """Calls of a tool of the agent's own that asks its user, refused ones too."""
+    denied: int | None
+    """Calls to our server that the agent's own permissions refused: the agent's doing."""
+    lost: int | None
+    """Calls to our server that did not get through: its link broke, or its tools were gone."""
     unread_lines: int
     """Lines of output that are no event."""
     failure: Failure | None
@@ -88,6 +100,11 @@ def read_events(text: str, event: type[_Event]) -> tuple[Sequence[_Event], int]:
         except ValidationError:
             unread += 1
     return events, unread
+
+
+def is_lost(error: str) -> bool:
+    """Whether an agent's error for a call says that the server was not reached."""
+    return _LOST.match(error) is not None
 
 
 def failure_of(message: str) -> Failure:

@@ -127,10 +127,17 @@ def _checks(transcript: Transcript, log: Path) -> tuple[Check, ...]:
         ),
         Check(
             name="both ends agree",
-            passed=len(questions) == transcript.ask_calls and transcript.denied == 0,
-            detail=f"{transcript.denied} calls refused or lost",
+            passed=len(questions) == transcript.ask_calls
+            and not (transcript.denied or transcript.lost),
+            detail=_failed_calls(transcript),
         ),
     )
+
+
+def _failed_calls(transcript: Transcript) -> str:
+    if transcript.denied is None or transcript.lost is None:
+        return "it does not tell of calls that failed"
+    return f"{transcript.denied} calls refused by the agent, {transcript.lost} lost on the way"
 
 
 def _version(transcript: Transcript) -> str:

@@ -68,7 +68,8 @@ def test_a_killed_run_without_output_is_a_failure_and_nothing_else_is_known(
 
     assert transcript.failure is not None
     assert "exit status -9" in transcript.failure.message
-    assert (transcript.ask_calls, transcript.tool_calls, transcript.denied) == (0, 0, 0)
+    assert (transcript.ask_calls, transcript.tool_calls) == (0, 0)
+    assert {transcript.denied, transcript.lost, transcript.own_asks} <= {0, None}
     assert (transcript.input_tokens, transcript.cost_usd, transcript.model) == (None, None, None)
 
 
@@ -97,26 +98,77 @@ def test_claude_code_counts_tokens_with_those_from_the_cache() -> None:
     assert transcript.cost_usd == 0.25
 
 
-def test_claude_code_denials_and_lost_calls_of_our_server_are_counted() -> None:
-    call = {"type": "tool_use", "id": "t1", "name": "mcp__hil__ask_human"}
-    lost = {
-        "type": "tool_result",
-        "tool_use_id": "t1",
-        "is_error": True,
-        "content": [{"type": "text", "text": "No such tool available: mcp__hil__ask_human"}],
-    }
-    other = {**lost, "tool_use_id": "t2"}
-    denials = [{"tool_name": "mcp__hil__ask_human"}, {"tool_name": "Bash"}]
+def _stream(
+    *calls: tuple[str, str | None], denials: tuple[str, ...] = ()
+) -> list[dict[str, object]]:
+    """A Claude Code run of calls, each a tool's name and its error."""
+    events: list[dict[str, object]] = []
+    for number, (name, error) in enumerate(calls):
+        call = {"type": "tool_use", "id": f"t{number}", "name": name}
+        result = {
+            "type": "tool_result",
+            "tool_use_id": f"t{number}",
+            "is_error": error is not None,
+            "content": error or [{"type": "text", "text": "At 18:40."}],
+        }
+        events.append({"type": "assistant", "message": {"id": "a", "content": [call]}})
+        events.append({"type": "user", "message": {"content": [result]}})
+    refused = [{"tool_name": name} for name in denials]
+    return [*events, _claude_result(permission_denials=refused)]
 
-    transcript = _read(
-        CLAUDE_CODE,
-        {"type": "assistant", "message": {"id": "a", "content": [call]}},
-        {"type": "user", "message": {"content": [lost, other]}},
-        {"type": "user", "message": {"content": "a plain text"}},
-        _claude_result(permission_denials=denials),
-    )
 
-    assert (transcript.ask_calls, transcript.denied) == (1, 2)
+_ASKS = "mcp__hil__ask_human"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Connection closed",
+        "Not connected",
+        "ECONNRESET: The socket connection was closed unexpectedly. For more information, pass",
+        'MCP server "hil" is not connected',
+        "MCP error -32001: Request timed out",
+        f"<tool_use_error>Error: No such tool available: {_ASKS}</tool_use_error>",
+        # Qwen Code
+        f'Tool "{_ASKS}" not found on MCP server "hil". The server may be disconnected, still',
+    ],
+)
+def test_a_call_that_did_not_reach_the_server_is_lost(error: str) -> None:
+    transcript = _read(CLAUDE_CODE, *_stream((_ASKS, error), (_ASKS, None)))
+
+    assert (transcript.ask_calls, transcript.lost, transcript.denied) == (2, 1, 0)
+
+
+def test_an_error_of_the_server_s_own_that_repeats_the_agent_s_words_is_no_lost_call() -> None:
+    told = 'near "Connection closed": syntax error'
+
+    transcript = _read(CLAUDE_CODE, *_stream(("mcp__hil__execute_sql", told), ("Bash", "ECONN")))
+
+    assert (transcript.lost, transcript.denied) == (0, 0)
+
+
+def test_a_call_that_the_agent_s_own_permissions_refused_is_denied_and_not_lost() -> None:
+    told = f"Permission to use {_ASKS} has been denied because Claude Code is running in don't ask"
+
+    transcript = _read(CLAUDE_CODE, *_stream((_ASKS, told), denials=(_ASKS, "Bash")))
+
+    assert (transcript.ask_calls, transcript.lost, transcript.denied) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("client", [CLAUDE_CODE, QWEN_CODE], ids=["claude-code", "qwen-code"])
+def test_calls_of_the_agent_s_own_question_tool_are_counted_refused_or_not(client: Client) -> None:
+    name = "AskUserQuestion" if client is CLAUDE_CODE else "ask_user_question"
+    refused = f"<tool_use_error>Error: No such tool available: {name}."
+
+    transcript = _read(client, *_stream((name, refused), (name, None), (_ASKS, None)))
+
+    assert (transcript.own_asks, transcript.ask_calls, transcript.lost) == (2, 1, 0)
+
+
+def test_a_user_s_plain_text_is_no_call() -> None:
+    plain = {"type": "user", "message": {"content": "a plain text"}}
+
+    assert _read(CLAUDE_CODE, plain, _claude_result()).unread_lines == 0
 
 
 @pytest.mark.parametrize(
@@ -157,21 +209,27 @@ def test_codex_failed_turns_are_the_endpoints_when_they_say_so() -> None:
     assert _kind(failed("context window exceeded")) is FailureKind.OTHER
 
 
-def test_codex_calls_that_were_not_approved_or_lost_are_counted() -> None:
-    def call(**fields: object) -> dict[str, object]:
-        item = {"type": "mcp_tool_call", "server": "hil", "tool": "ask_human", **fields}
-        return {"type": "item.completed", "item": item}
+def _codex_call(**fields: object) -> dict[str, object]:
+    item = {"type": "mcp_tool_call", "server": "hil", "tool": "ask_human", **fields}
+    return {"type": "item.completed", "item": item}
+
+
+def test_codex_calls_that_were_not_approved_are_denied_and_broken_ones_lost() -> None:
+    failed = "tool call error: tool call failed for `hil/ask_human`\n\nCaused by:\n    "
 
     transcript = _read(
         CODEX,
-        call(error={"message": "MCP tool call requires approval, but nobody is there"}),
-        call(result={"content": [{"type": "text", "text": "Transport closed"}]}),
-        call(result={"content": [{"type": "text", "text": "At 18:40."}]}),
+        _codex_call(error={"message": "MCP tool call requires approval, but approval policy"}),
+        _codex_call(error={"message": failed + "Transport closed"}),
+        _codex_call(error={"message": failed + "Transport send error: Transport [...] error"}),
+        _codex_call(error={"message": failed + "Mcp error: -32602: unknown: Transport closed"}),
+        _codex_call(result={"content": [{"type": "text", "text": "Transport closed"}]}),
         {"type": "item.completed", "item": {"type": "command_execution"}},
         {"type": "item.completed", "item": {"type": "agent_message", "text": "done"}},
     )
 
-    assert (transcript.ask_calls, transcript.tool_calls, transcript.denied) == (3, 4, 2)
+    assert (transcript.ask_calls, transcript.tool_calls) == (5, 6)
+    assert (transcript.denied, transcript.lost) == (1, 2)
     assert transcript.final_text == "done"
 
 
@@ -185,6 +243,11 @@ def test_codex_tokens_and_model_of_a_failed_run_come_from_its_session_file(
         {"type": "session_meta", "payload": {"cli_version": "0.1"}},
         {"type": "turn_context", "payload": {"model": "gpt"}},
         {"type": "token_usage_record", "payload": {}},
+        {"type": "response_item", "payload": {"type": "function_call", "name": "shell"}},
+        {
+            "type": "response_item",
+            "payload": {"type": "function_call", "name": "request_user_input"},
+        },
         {
             "type": "event_msg",
             "payload": {"type": "token_count", "info": {"total_token_usage": usage}},
@@ -197,6 +260,8 @@ def test_codex_tokens_and_model_of_a_failed_run_come_from_its_session_file(
 
     assert (transcript.input_tokens, transcript.output_tokens) == (70, 7)
     assert (transcript.model, transcript.version, transcript.turns) == ("gpt", "0.1", 1)
+    # Its output does not show calls of its own question tool.
+    assert transcript.own_asks == 1
 
 
 def test_gemini_that_could_not_use_the_server_says_so_on_stderr() -> None:
@@ -216,7 +281,45 @@ def test_gemini_text_comes_in_pieces_and_the_last_answer_counts() -> None:
     transcript = _read(GEMINI, says("I ask."), call, lost, says("All "), says("done."), end)
 
     assert transcript.final_text == "All done."
-    assert (transcript.ask_calls, transcript.denied, transcript.failure) == (1, 1, None)
+    assert (transcript.ask_calls, transcript.lost, transcript.failure) == (1, 1, None)
+
+
+def _gemini_call(number: int, error: str | None, *, tool: str = "mcp_hil_ask_human") -> list[str]:
+    call = {"type": "tool_use", "tool_name": tool, "tool_id": str(number)}
+    result: dict[str, object] = {"type": "tool_result", "tool_id": str(number)}
+    if error is not None:
+        result |= {"status": "error", "error": {"message": error}}
+    return [json.dumps(call), json.dumps(result)]
+
+
+def _gemini_error(answer: str, *, question: str = "Which?") -> str:
+    call = json.dumps({"name": "ask_human", "args": {"question": question}})
+    response = {"name": "ask_human", "response": {"error": {"message": answer, "isError": True}}}
+    shown = json.dumps([{"functionResponse": response}], separators=(",", ":"))
+    return (
+        f"MCP tool 'ask_human' reported tool error for function call: {call} with response: {shown}"
+    )
+
+
+def test_gemini_denied_lost_and_own_calls_are_told_apart() -> None:
+    question = 'x with response: [{"functionResponse":{"error":{"message":"Not connected'
+    lines = [
+        *_gemini_call(1, _gemini_error("MCP error -32000: Connection closed")),
+        *_gemini_call(2, _gemini_error("Not connected")),
+        *_gemini_call(3, 'Tool "mcp_hil_ask_human" not found. Did you mean one of: "glob"?'),
+        *_gemini_call(4, _gemini_error("the question is empty", question=question)),
+        *_gemini_call(
+            5, 'Tool execution for "ask_human (hil MCP Server)" requires user confirmation, which'
+        ),
+        *_gemini_call(6, "Tool execution denied by policy."),
+        *_gemini_call(7, 'Tool "ask_user" not found. Did you mean one of: "x"?', tool="ask_user"),
+        *_gemini_call(8, None),
+    ]
+
+    transcript = _read(GEMINI, *lines)
+
+    assert (transcript.ask_calls, transcript.tool_calls, transcript.own_asks) == (7, 8, 1)
+    assert (transcript.lost, transcript.denied) == (3, 2)
 
 
 def test_gemini_failures_are_told_apart() -> None:
@@ -227,16 +330,40 @@ def test_gemini_failures_are_told_apart() -> None:
     assert _kind(_read(GEMINI, broken, exit_status=1)) is FailureKind.ENDPOINT
 
 
-def test_opencode_errors_and_lost_calls_are_read() -> None:
-    lost = {"tool": "hil_ask_human", "state": {"status": "error", "error": "Not connected"}}
-    error = {"name": "APIError", "data": {"message": "Unauthorized"}}
+def _opencode_call(tool: str, **state: object) -> dict[str, object]:
+    return {"type": "tool_use", "part": {"tool": tool, "state": state}}
+
+
+def test_opencode_denied_lost_and_own_calls_are_told_apart() -> None:
+    def failed(error: str) -> dict[str, object]:
+        return _opencode_call("hil_ask_human", status="error", error=error)
+
+    def absent(tool: str) -> dict[str, object]:
+        told = f"Model tried to call unavailable tool '{tool}'."
+        return _opencode_call("invalid", status="completed", input={"tool": tool, "error": told})
 
     transcript = _read(
-        OPENCODE, {"type": "tool_use", "part": lost}, {"type": "error", "error": error}
+        OPENCODE,
+        failed("MCP error -32000: Connection closed"),
+        failed("The socket connection was closed unexpectedly. For more information, pass"),
+        failed("Unable to connect. Is the computer able to access the url?"),
+        absent("hil_ask_human"),
+        failed("The user rejected permission to use this specific tool call."),
+        failed("The user has specified a rule which prevents you from using this specific tool"),
+        failed("the question is empty"),
+        absent("question"),
+        absent("browser"),
+        _opencode_call("bash", status="error", error="Unable to connect", input={"tool": 3}),
     )
 
-    assert (transcript.ask_calls, transcript.denied) == (1, 1)
-    assert _kind(transcript) is FailureKind.ENDPOINT
+    assert (transcript.ask_calls, transcript.tool_calls, transcript.own_asks) == (7, 10, 1)
+    assert (transcript.lost, transcript.denied) == (4, 2)
+
+
+def test_opencode_errors_are_read() -> None:
+    error = {"name": "APIError", "data": {"message": "Unauthorized"}}
+
+    assert _kind(_read(OPENCODE, {"type": "error", "error": error})) is FailureKind.ENDPOINT
 
 
 def test_cursor_calls_are_counted_when_they_start() -> None:
@@ -260,6 +387,7 @@ def test_cursor_calls_are_counted_when_they_start() -> None:
 
     assert (transcript.ask_calls, transcript.tool_calls) == (2, 3)
     assert (transcript.model, transcript.final_text) == ("Auto", "Done.")
+    assert (transcript.denied, transcript.lost, transcript.own_asks) == (None, None, None)
     assert transcript.failure is None
 
 

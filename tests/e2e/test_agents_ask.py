@@ -17,7 +17,7 @@ from clients.qwen_code import QWEN_CODE
 from clients.transcript import FailureKind
 from tests.support import asking_server
 from tests.support.agents import agent_home, run_agent
-from tests.support.asking_server import ANSWER
+from tests.support.asking_server import ANSWER, DEADLY
 from tests.support.scripted_model import Call, Fault, Turn, after_faults, model_endpoint, play
 
 pytestmark = pytest.mark.agents
@@ -55,7 +55,8 @@ async def test_an_agent_asks_over_stdio_and_its_transcript_agrees_with_the_serve
     assert (transcript.ask_calls, transcript.tool_calls) == (2, 2)
     assert (transcript.input_tokens, transcript.output_tokens) == (300, 60)
     assert (transcript.final_text, transcript.failure) == ("All done.", None)
-    assert (transcript.denied, transcript.unread_lines) == (0, 0)
+    assert (transcript.denied, transcript.lost, transcript.own_asks) == (0, 0, 0)
+    assert transcript.unread_lines == 0
     # What an agent does not tell is None.
     assert transcript.turns in (3, None)
     assert transcript.model in (f"{client.name}-scripted", None)
@@ -102,6 +103,37 @@ async def test_parallel_questions_all_reach_the_server(client: Client, tmp_path:
 
     assert sorted(_asked(log)) == questions
     assert run.transcript.ask_calls == 4
+
+
+_OWN_QUESTION = {"question": "Which?", "header": "h", "multiSelect": False, "type": "text"}
+_OWN_ASKS = {
+    "claude-code": "AskUserQuestion",
+    "codex": "request_user_input",
+    "gemini": "ask_user",
+    "opencode": "question",
+    "qwen-code": "ask_user_question",
+}
+
+
+@pytest.mark.parametrize("client", AGENTS)
+async def test_calls_that_a_dead_server_loses_and_the_agent_s_own_asks_are_told_apart(
+    client: Client, tmp_path: Path
+) -> None:
+    own = Call(_OWN_ASKS[client.name], {"questions": [_OWN_QUESTION]})
+    asks = play(
+        Turn(calls=(own,)),
+        Turn(calls=(Call("ask_human", {"question": "Which year?"}),)),
+        Turn(calls=(Call("ask_human", {"question": DEADLY}),)),
+    )
+
+    with agent_home() as home, model_endpoint(asks) as model:
+        run = await run_agent(
+            client, server=_stdio(tmp_path / "asked"), endpoint=model.url, home=home
+        )
+
+    transcript = run.transcript
+    assert (transcript.ask_calls, transcript.own_asks) == (2, 1)
+    assert (transcript.lost, transcript.denied) == (1, 0)
 
 
 # opencode says nothing at all: only the server's own log can tell.

@@ -130,7 +130,7 @@ async def test_an_agent_does_a_starter_task_and_its_score_is_the_one_worked_out_
     assert score["ask_f1"] == pytest.approx(2 / (3 + n_blockers))
     assert score["judge_errors"] == 0
     assert (run.transcript.ask_calls, run.transcript.tool_calls) == (3, 6)
-    assert (run.transcript.failure, run.transcript.denied) == (None, 0)
+    assert (run.transcript.failure, run.transcript.denied, run.transcript.lost) == (None, 0, 0)
     events = [json.loads(line) for line in log.read_text(encoding="utf-8").split("\n") if line]
     kinds = [event["event"] for event in events]
     assert kinds.count("submission") == 1

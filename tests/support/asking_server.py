@@ -1,12 +1,13 @@
 """The smallest MCP server with an `ask_human` tool, over stdio.
 
 It answers every question with `ANSWER` and writes the questions, one JSON string a line, to the
-file that its command line names.
+file that its command line names. At the question `DEADLY` it dies without an answer.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from mcp.server import MCPServer
 from mcp.types import ToolAnnotations
 
 ANSWER = "Use the fiscal year."
+DEADLY = "Are you there?"
 
 
 def build(log_path: Path) -> MCPServer:
@@ -28,6 +30,8 @@ def build(log_path: Path) -> MCPServer:
     def ask_human(question: str) -> str:  # pyright: ignore[reportUnusedFunction]  # registered
         with log_path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(question) + "\n")
+        if question == DEADLY:
+            os._exit(1)
         return ANSWER
 
     return server
