@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import anyio
-from mcp.server.stdio import stdio_server
 
 from hil_mcp.errors import ConfigError
 from hil_mcp.server import build_server
+from hil_mcp.stdio_transport import stdio_streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -35,16 +35,19 @@ async def serve_stdio(
 
     `initialize` and `tools/list` are answered before any model is loaded: some agents wait only two
     seconds and then go on, silently, without the tools.
+
+    Raises:
+        ConfigError: Stdin or stdout is closed.
     """
     listed = anyio.Event()
     server = build_server(session, tools, transport="stdio", on_ready=listed.set)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_end_process_on_signal, session, tools)
-        tasks.start_soon(_warm_up, listed, judge, tools)
-        async with stdio_server() as (read_stream, write_stream):
-            await server.run(read_stream, write_stream, server.create_initialization_options())
-        await session.close("disconnected")
-        tasks.cancel_scope.cancel()
+    with stdio_streams() as (reader, writer):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_end_process_on_signal, session, tools)
+            tasks.start_soon(_warm_up, listed, judge, tools)
+            await server.run(reader, writer, server.create_initialization_options())
+            await session.close("disconnected")
+            tasks.cancel_scope.cancel()
 
 
 async def serve_http(
@@ -180,7 +183,7 @@ async def _end_process_on_signal(session: Session, tools: Sequence[Tool]) -> Non
             for tool in tools:
                 if tool.close is not None:
                     await tool.close()
-            # The thread that waits for the agent's next line cannot be cancelled.
+            # A thread that loads a model or waits for Docker cannot be cancelled.
             os._exit(0)
 
 
