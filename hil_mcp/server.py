@@ -166,7 +166,9 @@ class _Boundary:
         tool = self._tools.get(params.name)
         self._in_flight[id(ctx)] = ctx
         try:
-            text, is_error = await for_agent(self._run(tool, params.name, given, meta))
+            text, is_error = await for_agent(
+                self._run(tool, params.name, given, meta), self._session.faults
+            )
         finally:
             del self._in_flight[id(ctx)]
         if is_error or tool is None or not tool.logs_itself:
@@ -181,6 +183,7 @@ class _Boundary:
                 )
             except LogWriteError:
                 logger.exception("a call could not be recorded; its reply is withheld")
+                self._session.faults.append("a call could not be recorded")
                 text, is_error = UNRECORDED, True
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)], is_error=is_error
@@ -232,8 +235,13 @@ class _Boundary:
             on_ready()
 
 
-async def for_agent(call: Awaitable[str]) -> tuple[str, bool]:
-    """Run one call and give the text that may leave, and whether it is an error."""
+async def for_agent(call: Awaitable[str], faults: list[str] | None = None) -> tuple[str, bool]:
+    """Run one call and give the text that may leave, and whether it is an error.
+
+    Args:
+        call: The call.
+        faults: Gets a line when the failure is ours and not the agent's.
+    """
     try:
         return await call, False
     except AgentFacingError as exc:
@@ -242,8 +250,12 @@ async def for_agent(call: Awaitable[str]) -> tuple[str, bool]:
         return f"Error: no result within {REPLY_DEADLINE_S:g} s.", True
     except LogWriteError:
         logger.exception("a call could not be recorded; its reply is withheld")
-        return UNRECORDED, True
-    except Exception:
+        text, fault = UNRECORDED, "a call could not be recorded"
+    except Exception as exc:
         # The message may hold a resolution: it goes to the diagnostics, a fixed text to the agent.
         logger.exception("a tool failed in a way that it does not declare")
-        return "Error: the tool failed. Its other calls are not affected.", True
+        text = "Error: the tool failed. Its other calls are not affected."
+        fault = f"a tool failed: {type(exc).__name__}"
+    if faults is not None:
+        faults.append(fault)
+    return text, True

@@ -146,6 +146,8 @@ class Session:
         self._judging: set[anyio.CancelScope] = set()
         self._idle = anyio.Event()
         self._is_closing = False
+        self.faults: list[str] = []
+        """What went wrong on our side, in words without any message of an exception."""
 
     @property
     def log(self) -> SessionLog:
@@ -265,6 +267,9 @@ class Session:
         """End the session and give the log back; a session that never began leaves none.
 
         Questions that are being judged get `SHUTDOWN_GRACE_S`, and are on disk before this returns.
+
+        Raises:
+            LogWriteError: The end could not be written down; the log is given back all the same.
         """
         self._is_closing = True
         with anyio.CancelScope(shield=True):
@@ -274,12 +279,14 @@ class Session:
                 self._idle = anyio.Event()
                 await self._idle.wait()
                 await anyio.lowlevel.checkpoint()  # lets the question be written
-        if self._is_begun:
-            self._log.append(SessionEnd(reason=reason))
-        if self._is_begun or self._resumed is not None:
-            self._log.close()
-        else:
+        if not self._is_begun and self._resumed is None:
             self._log.discard()
+            return
+        try:
+            if self._is_begun:
+                self._log.append(SessionEnd(reason=reason))
+        finally:
+            self._log.close()
 
     async def _judged(self, question: str) -> tuple[_Ruling, bool]:
         """What the judge decides, and whether the agent is still there to hear it."""

@@ -14,8 +14,9 @@ import hil_mcp.session as session_module
 from hil_mcp.errors import AgentFacingError
 from hil_mcp.events import ClientConnected, Delivery, Question, ToolCall, ToolsListed
 from hil_mcp.scoring import score_session
-from hil_mcp.server import REPLY_DEADLINE_S, build_server, instructions_for
+from hil_mcp.server import REPLY_DEADLINE_S, UNRECORDED, build_server, instructions_for
 from hil_mcp.session import CANT_ANSWER, IRRELEVANT, REPLY_RESERVE_S, Session
+from hil_mcp.session_log import LogWriteError, SessionLog
 from hil_mcp.session_reader import SessionRecord, read_session
 from hil_mcp.tools.ask_human import ask_human
 from hil_mcp.tools.tool import Arguments, Parameter, Tool
@@ -333,3 +334,31 @@ def test_instructions_are_short_neutral_and_name_only_the_tools_there_are() -> N
     assert "submit_sql" in text
     assert "ask_human" not in text
     assert len(text) < 2000
+
+
+async def test_what_the_agent_got_wrong_is_no_fault_of_ours(tmp_path: Path) -> None:
+    async def refuse(arguments: Arguments) -> str:
+        raise AgentFacingError("Error: no such thing.")
+
+    async with _served(tmp_path, _tool(refuse)) as (client, session):
+        await client.call_tool("echo", {"text": "x"})
+        await client.call_tool("ask_human", {})
+
+        assert session.faults == []
+
+
+async def test_a_call_that_could_not_be_recorded_is_a_fault_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: SessionLog, *bodies: object, durable: bool = True) -> None:
+        raise LogWriteError("no space left")
+
+    async with _served(tmp_path, _tool(_echo)) as (client, session):
+        await client.call_tool("echo", {"text": "x"})
+        monkeypatch.setattr(SessionLog, "append", full)
+        unrecorded = await client.call_tool("echo", {"text": "x"})
+        unanswered = await client.call_tool("ask_human", {"question": "What does a mean?"})
+        monkeypatch.undo()
+
+        assert [_text(unrecorded), _text(unanswered)] == [UNRECORDED, UNRECORDED]
+        assert set(session.faults) == {"a call could not be recorded"}

@@ -170,6 +170,7 @@ async def test_a_sandbox_that_does_not_start_fails_the_call_and_says_nothing_of_
 
     assert reply.is_error
     assert text_of(reply) == "Error: the tool failed. Its other calls are not affected."
+    assert session.faults == ["a tool failed: SandboxGoneError"]
 
 
 async def test_a_task_that_lives_in_an_image_is_refused_by_other_sandboxes(
