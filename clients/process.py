@@ -13,7 +13,7 @@ import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import anyio
 import anyio.to_thread
@@ -52,6 +52,14 @@ class ChildResult:
     def timed_out(self) -> bool:
         """Whether it was killed because its time ran out."""
         return self.status is None
+
+
+class Sink(Protocol):
+    """Takes what a child writes."""
+
+    def take(self, chunk: bytes) -> None:
+        """Take the next piece, in order. Never raises."""
+        ...
 
 
 class OutputSink:
@@ -114,11 +122,11 @@ class Child:
                 return await self._process.stdout.receive(_CHUNK_BYTES)
         return b""
 
-    async def drain_stdout(self, kept: OutputSink) -> None:
+    async def drain_stdout(self, kept: Sink) -> None:
         """Read stdout to its end into `kept`, which has what came so far if this is cancelled."""
         await _drain(self._process.stdout, kept)
 
-    async def drain_stderr(self, kept: OutputSink) -> None:
+    async def drain_stderr(self, kept: Sink) -> None:
         """Read stderr to its end into `kept`, which has what came so far if this is cancelled."""
         await _drain(self._process.stderr, kept)
 
@@ -238,7 +246,7 @@ def _kill_marked(entry: bytes) -> int:
     return found
 
 
-async def _drain(stream: ByteReceiveStream | None, kept: OutputSink) -> None:
+async def _drain(stream: ByteReceiveStream | None, kept: Sink) -> None:
     with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
         while stream is not None:
             kept.take(await stream.receive(_CHUNK_BYTES))

@@ -5,6 +5,7 @@ HilMcpError
 ├── ConfigError             the operator's: usage, settings, unknown ids (exit status 2)
 ├── DataError               the data's: an unreadable or refused log or file (3)
 └── SandboxError            Docker's, a sandbox's (5)
+    └── IsolationError      an agent could read what must be kept from it (5)
 
 The lower packages have roots of their own: `task_store.TaskStoreError` (3, an unknown id 2),
 `judge.JudgeError` (4) and `clients.ClientError` (5). `hil_mcp.cli.exit_status` maps them all.
@@ -31,3 +32,7 @@ class DataError(HilMcpError):
 
 class SandboxError(HilMcpError):
     """A sandbox could not be started or is gone."""
+
+
+class IsolationError(SandboxError):
+    """An agent could get at what must be kept from it: nothing is launched there."""

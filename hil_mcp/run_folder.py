@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from hil_mcp.session_reader import SessionRecord
 
+ATTEMPTS_DIR = "attempts"
+RUN_FILE = "run.json"
+_ATTEMPT_FILE = "attempt.json"
 RUN_SCHEMA = "hil-mcp/run/1"
 ATTEMPT_SCHEMA = "hil-mcp/attempt/1"
 
@@ -38,11 +42,14 @@ AttemptOutcome = Literal[
     "denied_own_call",
     "no_submission",
     "harness_error",
+    "judge_error",
     "model_error",
     "no_tools",
     "log_mismatch",
 ]
-_HARNESS_OUTCOMES = frozenset({"harness_error", "model_error", "no_tools", "log_mismatch"})
+_HARNESS_OUTCOMES = frozenset(
+    {"harness_error", "judge_error", "model_error", "no_tools", "log_mismatch"}
+)
 
 
 class _Record(BaseModel):
@@ -71,6 +78,7 @@ class RunConditions(_Record):
     isolation: str
     agent: AgentInfo
     agent_settings: dict[str, object]
+    """Limits, and whatever else the agent was started with."""
 
 
 class RunRecord(_Record):
@@ -90,7 +98,7 @@ class LogHeadEntry(_Record):
 
 
 class AttemptRecord(_Record):
-    """`attempt.json`."""
+    """`attempt.json`. What is not known is None, never 0."""
 
     schema_name: Literal["hil-mcp/attempt/1"] = ATTEMPT_SCHEMA
     attempt_id: str
@@ -102,10 +110,25 @@ class AttemptRecord(_Record):
     detail: str = ""
     flags: tuple[str, ...] = ()
     log_head: LogHeadEntry | None
-    cost_usd: float | None = None
+    started_at: datetime | None = None
     duration_s: float | None = None
+    exit_status: int | None = None
+    """Of the agent's program; None when it was killed by us."""
+    model: str | None = None
+    """As the agent asked for it."""
     turns: int | None = None
-    tokens: int | None = None
+    """Answers of the model."""
+    n_requests: int | None = None
+    """To the model, repeated and failed ones too."""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    n_questions: int | None = None
+    """In the log."""
+    ask_calls: int | None = None
+    """In the agent's own transcript."""
+    tool_calls: int | None = None
+    """The same, of any tool."""
 
     @property
     def is_harness_fault(self) -> bool:
@@ -119,7 +142,7 @@ def read_run(folder: Path) -> RunRecord:
     Raises:
         DataError: It cannot be read as a run's record; names the field.
     """
-    return _read(folder / "run.json", RunRecord)
+    return _read(folder / RUN_FILE, RunRecord)
 
 
 def read_attempt(folder: Path) -> AttemptRecord:
@@ -128,12 +151,20 @@ def read_attempt(folder: Path) -> AttemptRecord:
     Raises:
         DataError: It cannot be read as an attempt's record; names the field.
     """
-    return _read(folder / "attempt.json", AttemptRecord)
+    return _read(folder / _ATTEMPT_FILE, AttemptRecord)
 
 
-def attempt_folders(run_folder: Path) -> Iterator[Path]:
-    """The folders of a run's attempts, in the order of their names."""
-    yield from sorted(path for path in (run_folder / "attempts").glob("*") if path.is_dir())
+def finished_attempts(run_folder: Path) -> Iterator[tuple[AttemptRecord, Path]]:
+    """The attempts of a run that came to an end, with their folders, in the order of their names.
+
+    A folder without a record is an attempt that was interrupted: it counts as not made.
+
+    Raises:
+        DataError: A record cannot be read.
+    """
+    for folder in sorted((run_folder / ATTEMPTS_DIR).glob("*")):
+        if (folder / _ATTEMPT_FILE).exists():
+            yield read_attempt(folder), folder
 
 
 def refuse_changed_log(attempt: AttemptRecord, session: SessionRecord) -> None:
@@ -152,7 +183,7 @@ def refuse_changed_log(attempt: AttemptRecord, session: SessionRecord) -> None:
 
 def write_record(folder: Path, record: RunRecord | AttemptRecord) -> Path:
     """Write a record whole or not at all, and give its path."""
-    name = "run.json" if isinstance(record, RunRecord) else "attempt.json"
+    name = RUN_FILE if isinstance(record, RunRecord) else _ATTEMPT_FILE
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     text = record.model_dump_json(indent=2) + "\n"
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}.")

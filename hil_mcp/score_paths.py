@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from hil_mcp.errors import DataError
 from hil_mcp.run_folder import (
     AttemptRecord,
-    attempt_folders,
-    read_attempt,
+    finished_attempts,
     read_run,
     refuse_changed_log,
 )
@@ -97,8 +96,7 @@ def _collect_run(folder: Path, found: Collected, *, skip_bad_lines: bool) -> Non
     run = read_run(folder)
     found.is_run = True
     tries: dict[tuple[str, str, int], list[tuple[AttemptRecord, Path]]] = {}
-    for attempt_folder in attempt_folders(folder):
-        record = read_attempt(attempt_folder)
+    for record, attempt_folder in finished_attempts(folder):
         key = (record.task_id, record.mode, record.pass_number)
         tries.setdefault(key, []).append((record, attempt_folder))
     for planned in run.plan:

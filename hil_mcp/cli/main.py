@@ -14,6 +14,7 @@ from hil_mcp.cli.exit_status import ExitStatus, status_of
 from hil_mcp.cli.grade import grade
 from hil_mcp.cli.judge import app as judge
 from hil_mcp.cli.register import register, unregister
+from hil_mcp.cli.run import run
 from hil_mcp.cli.score import score
 from hil_mcp.cli.serve import serve
 from hil_mcp.cli.tasks import app as tasks
@@ -40,6 +41,7 @@ def build_app() -> typer.Typer:
     app.command("register")(register)
     app.command("unregister")(unregister)
     app.command("doctor")(doctor)
+    app.command("run")(run)
     app.command("grade")(grade)
     app.command("score")(score)
     app.add_typer(judge, name="judge")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 import httpx
@@ -63,7 +63,11 @@ class ModelProxyConfig:
     """Longest wait for the endpoint's next byte, in seconds."""
 
 
-def model_client(endpoint: str, *, connections: int) -> httpx.AsyncClient:
+ModelClient: TypeAlias = httpx.AsyncClient
+"""A pool of connections to one endpoint."""
+
+
+def model_client(endpoint: str, *, connections: int) -> ModelClient:
     """The pool of connections for all proxies of a run; the caller closes it.
 
     Args:

@@ -18,7 +18,7 @@ import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from clients.process import run_child
-from hil_mcp.errors import SandboxError
+from hil_mcp.errors import IsolationError, SandboxError
 from hil_mcp.runs.canary import open_canary
 from hil_mcp.runs.programs import base_python
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from hil_mcp.runs.cell import Cell
     from hil_mcp.runs.isolation import IsolationConfig
 
+PROBE_NAME = "hil-mcp-probe"
+"""How the probe calls itself at the session's server (it stands in its script too)."""
 _SCRIPT = Path(__file__).with_name("probe_script.py")
 _N_ENTRIES = 1000
 """How many entries of each protected folder are tried, those near its top first: a folder that
@@ -141,13 +143,13 @@ def refuse(report: ProbeReport, config: IsolationConfig) -> None:
     """Refuse a cell that keeps less than its kind says. `none` promises nothing and is let be.
 
     Raises:
-        SandboxError: Names what was got at, and the way out.
+        IsolationError: Names what was got at, and the way out.
     """
     if config.kind == "none":
         return
     got = list(report.readable) + ([] if config.kind == "user" else list(report.networks))
     if got:
-        raise SandboxError(
+        raise IsolationError(
             f"isolation {config.name} does not hold: the agent can get at {', '.join(got)}; "
             "take the rights away (chmod, another folder, another user), choose --isolation "
             "bubblewrap, or say --isolation none and have the figures marked so"
