@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Some environments forbid it; without bytecode every start of a server compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-agents test-vllm test-docker lint format bench bench-judge lock clean
+.PHONY: demo test test-agents test-vllm test-docker lint format bench bench-runs bench-judge lock clean
 
 demo: $(STAMP)
 	@$(BIN)/hil-mcp demo
@@ -60,6 +60,10 @@ $(STAMP): requirements/dev.txt pyproject.toml
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.sql_compare
+
+# Two hundred attempts of an agent from npm, about four minutes: needs node and bubblewrap.
+bench-runs: $(STAMP)
+	$(BIN)/python -m benchmarks.runs
 
 bench-judge: $(STAMP) $(VLLM)/.installed
 	$(BIN)/python -m benchmarks.judge_prefix

@@ -100,6 +100,7 @@ async def open_run(options: RunOptions, settings: Settings) -> AsyncGenerator[Op
         JudgeError: The judge is not fit.
         TaskStoreError: A task is not there.
     """
+    _refuse_shared_user(options)
     access = _access(options)
     program = agent_program(options.client, options.program)
     kept = _kept(options)
@@ -199,6 +200,14 @@ def _kept(options: RunOptions) -> RunRecord | None:
             f"{options.out} holds a run already: pass --resume to go on with it, or another --out"
         )
     return read_run(options.out)
+
+
+def _refuse_shared_user(options: RunOptions) -> None:
+    if options.isolation == "user" and options.n_workers > 1:
+        raise ConfigError(
+            "--workers: attempts that run at the same time as one user can read each other's "
+            "files: one worker, or --isolation bubblewrap"
+        )
 
 
 def _access(options: RunOptions) -> ModelAccess:

@@ -77,6 +77,14 @@ async def test_a_login_and_a_closed_network_do_not_go_together(tmp_path: Path) -
     assert not (tmp_path / "run").exists()
 
 
+async def test_one_user_is_not_shared_by_attempts_that_run_at_once(tmp_path: Path) -> None:
+    options = run_options(install_small_agent(tmp_path), tmp_path / "run", "http://127.0.0.1:9")
+    shared = replace(options, isolation="user", isolation_user="nobody", n_workers=2)
+
+    with pytest.raises(ConfigError, match="can read each other's files"):
+        await carry_out(shared)
+
+
 def test_a_program_that_is_not_there_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
