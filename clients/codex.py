@@ -212,7 +212,9 @@ def _toml(value: object) -> str:
 
 def _rollout(finished: Finished) -> Sequence[_RolloutLine]:
     """The session file that Codex keeps beside its output; it alone has the model."""
-    files = sorted((finished.home / ".codex" / "sessions").rglob("rollout-*.jsonl"))
+    found = (finished.home / ".codex" / "sessions").rglob("rollout-*.jsonl")
+    # The agent may have put anything there: a pipe would be read for ever.
+    files = sorted(path for path in found if path.is_file() and not path.is_symlink())
     text = files[-1].read_text(encoding="utf-8", errors="replace") if files else ""
     return read_events(text, _RolloutLine)[0]
 

@@ -7,6 +7,8 @@ interrupted: it counts as not made.
 
 from __future__ import annotations
 
+import errno
+import logging
 import secrets
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -50,6 +52,10 @@ if TYPE_CHECKING:
     from hil_mcp.runs.session_endpoint import SessionEndpoint
     from hil_mcp.session_reader import SessionRecord
 
+logger = logging.getLogger(__name__)
+
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+"""What a disk says that takes no more: no further attempt could be kept."""
 TOKEN_VARIABLE = "HIL_MCP_TOKEN"  # noqa: S105  # the variable's name
 TRANSCRIPT_NAME = "transcript.jsonl"
 _STDERR_NAME = "stderr.txt"
@@ -74,7 +80,7 @@ async def make_attempt(
 
     Raises:
         IsolationError: The agent could read what must be kept from it; nothing was launched.
-        OSError: The folder cannot be written.
+        OSError: The folder cannot be written, or the disk takes no more.
     """
     name = attempt_id(planned, parts.client.name, try_number)
     attempt = _Attempt(parts, planned, name, attempts_dir / name)
@@ -89,6 +95,13 @@ async def make_attempt(
         raise  # it would be the same for every attempt
     except (HilMcpError, TaskStoreError, ClientError, JudgeError) as exc:
         ruling = Ruling(outcome="harness_error", detail=str(exc))
+    except Exception as exc:
+        if isinstance(exc, OSError) and exc.errno in FULL_DISK:
+            raise
+        # The other attempts of a run that takes weeks go on; the traceback is kept.
+        logger.exception("an attempt failed in a way that is not foreseen")
+        detail = f"a bug of ours ({type(exc).__name__}); its traceback is kept in HIL_MCP_HOME"
+        ruling = Ruling(outcome="harness_error", detail=detail)
     known = {
         "attempt_id": name,
         "task_id": planned.task_id,

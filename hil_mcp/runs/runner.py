@@ -87,11 +87,6 @@ class Runner:
         self._changed = anyio.Event()
 
     @property
-    def n_left(self) -> int:
-        """Attempts that are still to be made."""
-        return len(self._left)
-
-    @property
     def has_given_up(self) -> bool:
         """Whether too many attempts in a row failed through no fault of the agent."""
         return self._faults_in_a_row >= GIVE_UP_AFTER
@@ -166,8 +161,8 @@ class Runner:
 
 
 def _as_data_error(error: OSError, place: Path) -> DataError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    why = "the disk is full" if full else str(error)
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    why = "the disk is full" if is_full else str(error)
     return DataError(
         f"{place}: cannot be written: {why}; when that is mended, the same command with --resume "
         "goes on"

@@ -6,6 +6,7 @@ The live tests in tests/e2e see the real outputs; these hold what those cannot b
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -262,6 +263,17 @@ def test_codex_tokens_and_model_of_a_failed_run_come_from_its_session_file(
     assert (transcript.model, transcript.version, transcript.turns) == ("gpt", "0.1", 1)
     # Its output does not show calls of its own question tool.
     assert transcript.own_asks == 1
+
+
+def test_a_pipe_in_the_place_of_codex_s_session_file_holds_nobody_up(tmp_path: Path) -> None:
+    folder = tmp_path / ".codex" / "sessions"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "rollout-1.jsonl")
+    (folder / "rollout-2.jsonl").symlink_to("/dev/zero")
+
+    transcript = _read(CODEX, exit_status=1, home=tmp_path)
+
+    assert transcript.model is None
 
 
 def test_gemini_that_could_not_use_the_server_says_so_on_stderr() -> None:

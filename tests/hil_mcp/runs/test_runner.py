@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clients.run_client import headless_of
 from hil_mcp.cli.run_tables import run_document
 from hil_mcp.errors import IsolationError
 from hil_mcp.modes import Mode
@@ -28,11 +29,13 @@ from tests.support.scripted_model import (
     model_endpoint,
     play,
 )
-from tests.support.small_client import KEY_VARIABLE, install_small_agent
+from tests.support.small_client import KEY_VARIABLE, SMALL_AGENT, install_small_agent
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from clients.client import Finished, Job, Launch
+    from clients.transcript import Transcript
     from hil_mcp.run_folder import AttemptRecord
     from tests.support.scripted_model import Behaviour
 
@@ -290,6 +293,33 @@ async def test_an_agent_that_could_read_the_answers_is_never_launched(
 
     assert model.requests == []
     assert list(finished_attempts(tmp_path / "run")) == []
+
+
+class _Unreadable:
+    """The small agent, whose output nobody can read."""
+
+    program = "small-agent"
+    endpoint = None
+    login = headless_of(SMALL_AGENT).login
+
+    def launch(self, job: Job) -> Launch:
+        return headless_of(SMALL_AGENT).launch(job)
+
+    def read(self, finished: Finished) -> Transcript:
+        raise ZeroDivisionError("a secret of the task")
+
+
+async def test_an_attempt_that_breaks_our_own_code_does_not_end_the_run(
+    program: Path, tmp_path: Path
+) -> None:
+    with model_endpoint(SUBMITS) as model:
+        options = run_options(program, tmp_path / "run", model.url)
+        client = replace(SMALL_AGENT, headless=_Unreadable())
+        summary = await carry_out(replace(options, client=client, n_passes=2))
+
+    assert [record.outcome for record in summary.tries] == ["harness_error"] * 2
+    assert "a bug of ours (ZeroDivisionError)" in summary.tries[0].detail
+    assert "secret" not in summary.tries[0].detail
 
 
 async def test_the_document_holds_the_conditions_and_every_attempt(
