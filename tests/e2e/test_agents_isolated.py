@@ -17,6 +17,7 @@ from clients.process import run_child
 from clients.qwen_code import QWEN_CODE
 from clients.run_client import headless_of, write_files
 from hil_mcp.runs.isolation import needed_folders
+from tests.support.agent_shell import shell_call
 from tests.support.agents import install_agents
 from tests.support.cell_attempts import CELL_ATTEMPTS, CellStage, open_cell_stage
 from tests.support.scripted_model import Call, ModelEndpoint, Turn, model_endpoint, play
@@ -29,23 +30,6 @@ if TYPE_CHECKING:
     from hil_mcp.runs.cell import IsolationKind
 
 pytestmark = pytest.mark.agents
-
-_LIMIT_MS = 300_000
-
-
-def _shell_call(client: Client, command: str) -> Call:
-    """The agent's own shell, by its own name and arguments."""
-    match client.name:
-        case "claude-code":
-            return Call("Bash", {"command": command, "timeout": _LIMIT_MS})
-        case "codex":
-            return Call("exec_command", {"cmd": command, "yield_time_ms": _LIMIT_MS})
-        case "opencode":
-            return Call("bash", {"command": command, "description": "try", "timeout": _LIMIT_MS})
-        case "qwen-code":
-            return Call("run_shell_command", {"command": command, "is_background": False})
-        case _:
-            return Call("run_shell_command", {"command": command})
 
 
 async def _run(
@@ -95,7 +79,7 @@ async def test_an_agent_s_own_shell_gets_out_only_where_nothing_guards(
         )
         script = play(
             Turn(calls=(Call("ask_human", {"question": "Which year?"}),)),
-            Turn(calls=(_shell_call(client, staged.write_attempts()),)),
+            Turn(calls=(shell_call(client.name, staged.write_attempts()),)),
             Turn(text="All done."),
         )
         model = stack.enter_context(model_endpoint(script, listener=staged.cell.model_listener))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from task_store.store import TaskStore
+from tests.support.agent_shell import shell_call
 from tests.support.behaviours import MODES, N_PASSES, TASKS, TwelveWays, expected
-from tests.support.run_command import KEY, KEYS, KILL_ALL, run_command, shell_call
+from tests.support.run_command import KEY, KEYS, KILL_ALL, run_command
 from tests.support.scripted_model import Turn, model_endpoint
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ import pytest
 from clients.process import OutputSink, start_child
 from hil_mcp.cli.exit_status import ExitStatus
 from hil_mcp.run_folder import finished_attempts
-from tests.support.run_command import KEYS, RunCommand, run_command, shell_call
+from tests.support.agent_shell import shell_call
+from tests.support.run_command import KEYS, RunCommand, run_command
 from tests.support.scripted_model import Call, Fault, Turn, model_endpoint, play
 
 if TYPE_CHECKING:

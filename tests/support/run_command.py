@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from clients.process import ChildResult, run_child
 from hil_mcp.runs.programs import base_python
 from tests.support.agents import agent_home, install_agents
-from tests.support.scripted_model import Call
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -93,19 +92,3 @@ def read_end(result: ChildResult) -> Ended:
         document=json.loads(text) if text else {},
         stderr=result.stderr.data.decode(),
     )
-
-
-def shell_call(agent: str, command: str) -> Call:
-    """A call of the agent's own shell, by its own name and arguments."""
-    match agent:
-        case "claude-code":
-            return Call("Bash", {"command": command, "timeout": 300_000})
-        case "codex":
-            return Call("exec_command", {"cmd": command, "yield_time_ms": 300_000})
-        case "opencode":
-            arguments = {"command": command, "description": "runs it", "timeout": 300_000}
-            return Call("bash", arguments)
-        case "qwen-code":
-            return Call("run_shell_command", {"command": command, "is_background": False})
-        case _:
-            return Call("run_shell_command", {"command": command})

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
-import uvicorn
 
+from hil_mcp.asgi_serving import serve_app
 from hil_mcp.serving import MCP_PATH, BearerToken
 from tests.support.asking_server import build
 
@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 async def served_session(listener: socket.socket, log: Path, *, token: str) -> AsyncGenerator[str]:
     """Serve on `listener` for the time of the context; the session's address."""
     app = build(log).streamable_http_app(streamable_http_path=MCP_PATH, stateless_http=True)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            BearerToken(app, token), log_config=None, access_log=False, timeout_graceful_shutdown=2
-        )
-    )
-    listener.listen()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(lambda: server.serve(sockets=[listener]))
+    async with anyio.create_task_group() as serving:
+        await serving.start(serve_app, BearerToken(app, token), listener)
         yield f"http://127.0.0.1:{listener.getsockname()[1]}{MCP_PATH}"
-        server.should_exit = True
+        serving.cancel_scope.cancel()
