@@ -61,7 +61,14 @@ def _make(root: Path) -> CellFolder:
 
 @contextmanager
 def host_listener() -> Generator[socket.socket]:
-    """A socket bound to a free port of this machine's loopback, closed at the end."""
+    """A socket bound to a free port of this machine's loopback, closed at the end.
+
+    Raises:
+        SandboxError: There is no free port.
+    """
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+        try:
+            listener.bind(("127.0.0.1", 0))
+        except OSError as exc:
+            raise SandboxError(f"no port of 127.0.0.1 is free: {exc.strerror}") from exc
         yield listener

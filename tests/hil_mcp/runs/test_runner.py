@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from clients.process import run_child
 from clients.run_client import headless_of
 from hil_mcp.cli.run_tables import run_document
 from hil_mcp.errors import IsolationError
 from hil_mcp.modes import Mode
 from hil_mcp.run_folder import finished_attempts, read_run
 from hil_mcp.runs.model_traffic import Price
+from hil_mcp.settings import child_environment
 from task_store.store import TaskStore
 from tests.support.behaviours import MODES, N_PASSES, TASKS, TwelveWays, expected
 from tests.support.processes import is_running
@@ -293,6 +297,26 @@ async def test_an_agent_that_could_read_the_answers_is_never_launched(
 
     assert model.requests == []
     assert list(finished_attempts(tmp_path / "run")) == []
+
+
+async def test_a_run_whose_ports_are_taken_is_completed_when_they_are_free(
+    program: Path, tmp_path: Path
+) -> None:
+    unshare = shutil.which("unshare")
+    if unshare is None or os.geteuid() != 0:
+        pytest.skip("a network of one's own needs unshare, and root")
+    script = ("-m", "tests.support.crowded_ports", str(program), str(tmp_path / "run"))
+
+    result = await run_child(
+        [unshare, "-n", sys.executable, *script],
+        env=child_environment({}),
+        timeout_s=120,
+        limit_bytes=100_000,
+    )
+
+    crowded, free = result.stdout.data.decode().splitlines()
+    assert crowded.startswith("harness_error no port of 127.0.0.1 is free")
+    assert free == "harness_error finished"
 
 
 class _Unreadable:
