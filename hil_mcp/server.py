@@ -22,6 +22,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from hil_mcp.errors import AgentFacingError
 from hil_mcp.events import ClientConnected, ToolsListed
+from hil_mcp.sandbox.errors import SandboxLimitError
 from hil_mcp.session_log import LogWriteError
 
 if TYPE_CHECKING:
@@ -246,6 +247,9 @@ async def for_agent(call: Awaitable[str], faults: list[str] | None = None) -> tu
         return await call, False
     except AgentFacingError as exc:
         return str(exc), True
+    except SandboxLimitError as exc:
+        # The agent's own doing: a full disk must not void its attempt.
+        return f"Error: {exc}.", True
     except TimeoutError:
         return f"Error: no result within {REPLY_DEADLINE_S:g} s.", True
     except LogWriteError:

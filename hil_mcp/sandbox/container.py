@@ -17,7 +17,7 @@ import anyio.to_thread
 from clients.process import OutputSink
 from hil_mcp.errors import SandboxError
 from hil_mcp.sandbox.docker import ContainerSpec, DockerDaemon, DockerLimits
-from hil_mcp.sandbox.errors import SandboxGoneError, SandboxTimeoutError
+from hil_mcp.sandbox.errors import SandboxGoneError, SandboxLimitError, SandboxTimeoutError
 from hil_mcp.sandbox.health import check_health
 from hil_mcp.sandbox.owner import owner_labels
 from hil_mcp.sandbox.sandbox import ExecResult
@@ -63,7 +63,7 @@ class DockerSandbox:
         self.container_id = container_id
         self._working_dir = working_dir
         self._disk_bytes = disk_bytes
-        self._why_gone = "it was killed from outside, or is over its limit of memory"
+        self._over_limit: str | None = None
         self._threads = anyio.CapacityLimiter(64)
 
     @property
@@ -81,6 +81,7 @@ class DockerSandbox:
         on_stdout: Callable[[bytes], None] | None = None,
     ) -> ExecResult:
         """See `Sandbox.exec`. A process that clears its environment escapes until the end."""
+        self._refuse_over_limit()
         sinks = {"stdout": OutputSink(limit_bytes), "stderr": OutputSink(limit_bytes)}
 
         def take(stream: Literal["stdout", "stderr"], chunk: bytes) -> None:
@@ -139,7 +140,7 @@ class DockerSandbox:
 
     def _stop_when_over(self) -> None:
         if self._daemon.written_bytes(self.container_id) > self._disk_bytes:
-            self._why_gone = f"it wrote more than {self._disk_bytes:,} bytes to the disk"
+            self._over_limit = f"it wrote more than {self._disk_bytes:,} bytes to the disk"
             self._daemon.remove_container(self.container_id)
 
     async def _kill(self, mark: str) -> None:
@@ -166,9 +167,15 @@ class DockerSandbox:
                 if not await self._in_thread(lambda: self._daemon.is_running(self.container_id)):
                     break
                 await anyio.sleep(0.05)
+        self._refuse_over_limit()
         raise SandboxGoneError(
-            f"container {self.container_id[:12]} is gone while a command ran: {self._why_gone}"
+            f"container {self.container_id[:12]} is gone while a command ran: it was killed from "
+            "outside, or is over its limit of memory"
         )
+
+    def _refuse_over_limit(self) -> None:
+        if self._over_limit is not None:
+            raise SandboxLimitError(f"the container was stopped: {self._over_limit}")
 
     async def _in_thread(self, call: Callable[[], _T]) -> _T:
         return await anyio.to_thread.run_sync(call, limiter=self._threads)

@@ -20,4 +20,8 @@ class SandboxTimeoutError(SandboxError):
 
 
 class SandboxGoneError(SandboxError):
-    """The sandbox no longer runs: killed from outside, or over its own limits."""
+    """The sandbox no longer runs: killed from outside, or its machine failed."""
+
+
+class SandboxLimitError(SandboxGoneError):
+    """The sandbox was stopped because what ran in it went over a limit: the agent's doing."""

@@ -72,6 +72,7 @@ class Sandbox(Protocol):
 
         Raises:
             SandboxTimeoutError: `timeout_s` passed; the command has been killed.
-            SandboxGoneError: The sandbox no longer runs.
+            SandboxGoneError: The sandbox no longer runs; a SandboxLimitError when what ran in it
+                is to blame.
         """
         ...

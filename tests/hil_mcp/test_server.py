@@ -13,6 +13,7 @@ from mcp.client.client import Client
 import hil_mcp.session as session_module
 from hil_mcp.errors import AgentFacingError
 from hil_mcp.events import ClientConnected, Delivery, Question, ToolCall, ToolsListed
+from hil_mcp.sandbox.errors import SandboxLimitError
 from hil_mcp.scoring import score_session
 from hil_mcp.server import REPLY_DEADLINE_S, UNRECORDED, build_server, instructions_for
 from hil_mcp.session import CANT_ANSWER, IRRELEVANT, REPLY_RESERVE_S, Session
@@ -362,3 +363,15 @@ async def test_a_call_that_could_not_be_recorded_is_a_fault_of_ours(
 
         assert [_text(unrecorded), _text(unanswered)] == [UNRECORDED, UNRECORDED]
         assert set(session.faults) == {"a call could not be recorded"}
+
+
+async def test_a_sandbox_that_the_agent_has_filled_is_no_fault_of_ours(tmp_path: Path) -> None:
+    async def full(arguments: Arguments) -> str:
+        raise SandboxLimitError("the container was stopped: it wrote too much")
+
+    async with _served(tmp_path, _tool(full)) as (client, session):
+        reply = await client.call_tool("echo", {"text": "x"})
+
+        assert reply.is_error
+        assert _text(reply) == "Error: the container was stopped: it wrote too much."
+        assert session.faults == []

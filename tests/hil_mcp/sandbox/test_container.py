@@ -10,7 +10,7 @@ import pytest
 from hil_mcp.errors import SandboxError
 from hil_mcp.sandbox.container import open_docker
 from hil_mcp.sandbox.docker import DockerLimits
-from hil_mcp.sandbox.errors import SandboxGoneError
+from hil_mcp.sandbox.errors import SandboxLimitError
 from hil_mcp.sandbox.images import ensure_image, prune_images
 from tests.support.released_tasks import docker as docker_by_hand
 from tests.support.released_tasks import save_archive, tiny_image
@@ -63,13 +63,13 @@ async def test_memory_processes_and_file_sizes_are_limited(tree: Path) -> None:
 
 async def test_a_container_that_fills_the_disk_is_stopped(tree: Path) -> None:
     async with opened("docker", tree, limits=_SMALL) as sandbox:
-        with pytest.raises(SandboxGoneError, match="disk"):
+        with pytest.raises(SandboxLimitError, match="disk"):
             await shell(
                 sandbox,
                 "for i in 1 2 3 4; do head -c 50000000 /dev/zero > big$i; done; sleep 60",
                 timeout_s=50,
             )
-        with pytest.raises(SandboxGoneError):
+        with pytest.raises(SandboxLimitError, match="disk"):
             await shell(sandbox, "true")
     assert containers() == []
 
