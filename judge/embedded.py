@@ -15,19 +15,25 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from judge.embedder import EMBEDDER_DIGEST, MODEL_NAME, Embedder
+from judge.guard import SUSPECTED_INJECTION
 from judge.verdict import JudgeFingerprint, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from judge.head import HeadFile
-    from judge.pair_features import EmbeddedBlocker
+    from judge.embedded_registry import EmbeddedBlocker
+    from judge.head import Form, HeadFile
     from judge.verdict import RegistryView
 
 QUESTION_LIMIT_CHARS = 2_000
 """Longer questions are cut here before they are judged, and flagged."""
 
-_POLICY = "similarity-2"
+_READS_AS: Mapping[Form, str] = {
+    "statement": "reads as a statement",
+    "generic": "reads as a question that fits any task",
+    "injection": "reads as no question to a person about the task",
+}
+_POLICY = "similarity-3"
 _HEAD_PATH = Path(__file__).parent / "model" / "head.npz"
 # Registries kept embedded: one server holds one task, an evaluation goes through many variants.
 _KEPT_REGISTRIES = 64
@@ -77,7 +83,7 @@ class EmbeddedCore:
             known = self._registries.get(registry.digest)
         if known is not None:
             return known
-        from judge.pair_features import clean_example, embed_blockers
+        from judge.embedded_registry import clean_example, embed_blockers
 
         examples: dict[str, str | None] = {}
         for blocker in registry.blockers:
@@ -86,7 +92,7 @@ class EmbeddedCore:
                 owner = examples.setdefault(folded, blocker.blocker_id)
                 if owner != blocker.blocker_id:
                     examples[folded] = None
-        known = _EmbeddedRegistry(embed_blockers(registry.blockers, self.embedder.encode), examples)
+        known = _EmbeddedRegistry(embed_blockers(registry.blockers, self.embedder.embed), examples)
         with self._lock:
             if len(self._registries) >= _KEPT_REGISTRIES:
                 self._registries.pop(next(iter(self._registries)))
@@ -119,7 +125,7 @@ class EmbeddedJudge:
                 policy=_POLICY,
                 prompt_digest=heads.digest,
                 sampling={
-                    "threshold": heads.threshold,
+                    "threshold": heads.thresholds[self._head],
                     "question_limit_chars": QUESTION_LIMIT_CHARS,
                     "head": self._head,
                 },
@@ -163,7 +169,7 @@ class EmbeddedJudge:
             self._core.registry(registry)
 
     def _decide(self, question: str, registry: RegistryView) -> _Decision:
-        from judge.pair_features import embed_question
+        from judge.embedded_registry import embed_question
 
         flags = ("question_truncated",) if len(question) > QUESTION_LIMIT_CHARS else ()
         cut = question[:QUESTION_LIMIT_CHARS]
@@ -173,19 +179,19 @@ class EmbeddedJudge:
         example_of = known.examples.get(_folded(cut))
         if example_of is not None:
             return _Decision(example_of, f"an example question of {example_of}", 1.0, flags)
-        embedded = embed_question(cut, self._core.embedder.encode)
+        embedded = embed_question(cut, self._core.embedder.embed)
         form = head.veto(embedded)
-        if form == "injection":
-            flags = (*flags, "suspected_injection")
         if form is not None:
-            return _Decision(None, f"reads as {form.replace('_', ' ')}", None, flags)
+            if head.suspects_injection(embedded):
+                flags = (*flags, SUSPECTED_INJECTION)
+            return _Decision(None, _READS_AS[form], None, flags)
         if not known.blockers:
             return _Decision(None, "the registry is empty", 1.0, flags)
         chances = head.calibrated(head.raw(head.features(embedded, known.blockers)))
         best = int(chances.argmax())
         nearest, chance = known.blockers[best].blocker_id, float(chances[best])
         reason = f"about {nearest} with a probability of {chance:.2f}"
-        if chance >= heads.threshold:
+        if chance >= heads.thresholds[self._head]:
             return _Decision(nearest, reason, chance, flags)
         return _Decision(None, reason, 1 - chance, flags)
 

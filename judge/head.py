@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from judge.errors import JudgeSetupError
+from judge.guard import speaks_to_the_judge
 from judge.pair_features import WordWeights, pair_features
 from judge.question_form import asks, is_injection, skeleton
 
@@ -26,13 +27,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from judge.pair_features import EmbeddedBlocker, EmbeddedQuestion
+    from judge.embedded_registry import EmbeddedBlocker, EmbeddedQuestion
 
 Form = Literal["question", "statement", "multi_topic", "generic", "injection"]
 FORMS: tuple[Form, ...] = ("question", "statement", "multi_topic", "generic", "injection")
 _FLOOR = 1e-4
-# A form as probable as this is no question, however near a blocker it is.
-_INJECTION_VETO = 0.5
+# A form as probable as this is no question, however near a blocker it is. An injection that matches
+# costs more than a question turned away; out of fold no matching question comes near this.
+_INJECTION_VETO = 0.35
+# An injection this probable is told to whoever reads the log; short of it a message is merely odd.
+# Out of fold no message that is none reaches this.
+_INJECTION_SUSPECTED = 0.8
 _GENERIC_VETO = 0.8
 _STATEMENT_VETO = 0.2
 
@@ -92,13 +97,23 @@ class Head:
     def veto(self, question: EmbeddedQuestion) -> Form | None:
         """The form for which the question is turned away, or None."""
         _, statement, _, generic, injection = self.forms(question)
-        if is_injection(question.text) or injection > _INJECTION_VETO:
+        if _orders_the_judge(question.text) or injection > _INJECTION_VETO:
             return "injection"
         if generic > _GENERIC_VETO:
             return "generic"
         if statement > _STATEMENT_VETO and not asks(question.text):
             return "statement"
         return None
+
+    def suspects_injection(self, question: EmbeddedQuestion) -> bool:
+        """Whether a question that `veto` turns away is to be flagged as an injection."""
+        if _orders_the_judge(question.text):
+            return True
+        return float(self.forms(question)[FORMS.index("injection")]) > _INJECTION_SUSPECTED
+
+
+def _orders_the_judge(text: str) -> bool:
+    return is_injection(text) or speaks_to_the_judge(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +122,9 @@ class HeadFile:
 
     digest: str
     """SHA-256 of the file of weights."""
-    threshold: float
-    """Lowest calibrated probability of a match."""
+    thresholds: tuple[float, ...]
+    """Lowest calibrated probability of a match, by each of `heads`; a fold's is chosen without its
+    tasks."""
     trained_on: tuple[str, ...]
     """Ids of all tasks, sorted."""
     folds: tuple[tuple[str, ...], ...]
@@ -126,6 +142,8 @@ class HeadFile:
         return tuple(task for task in self.trained_on if task not in unseen)
 
 
+PIECE_WEIGHTS = "piece_weights"
+"""Name of the array of word pieces' weights beside `ARRAYS`."""
 ARRAYS = (
     "form_mean",
     "form_scale",
@@ -159,7 +177,7 @@ def read_heads(weights_path: Path) -> HeadFile:
         )
     return HeadFile(
         digest=about["sha256"],
-        threshold=about["threshold"],
+        thresholds=tuple(about["thresholds"]),
         trained_on=tuple(about["trained_on"]),
         folds=tuple(tuple(tasks) for tasks in about["folds"]),
         heads=heads,
@@ -171,7 +189,10 @@ def _heads(data: bytes, about: Mapping[str, Any]) -> tuple[Head, ...]:
         return tuple(
             Head(
                 vocabulary={s: row for row, s in enumerate(about["vocabularies"][index])},
-                words=WordWeights(**about["words"][index]),
+                words=WordWeights(
+                    **about["words"][index],
+                    pieces=arrays[f"{PIECE_WEIGHTS}_{index}"].astype(np.float32),
+                ),
                 **{name: arrays[f"{name}_{index}"].astype(np.float32) for name in ARRAYS},
             )
             for index in range(len(about["folds"]) + 1)

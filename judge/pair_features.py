@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judge.question_form import clauses, content_words, form_features
+from judge.piece_match import piece_features
+from judge.registry_contrast import contrast_features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from judge.verdict import BlockerView
-
-    Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+    from judge.embedded_registry import EmbeddedBlocker, EmbeddedQuestion
 
 _ALONE = 0.3
 # What a blocker is compared with when it is the only one of its registry.
@@ -33,88 +32,12 @@ class WordWeights:
 
     known: Mapping[str, float]
     unseen: float
+    pieces: NDArray[np.float32]
+    """The same of word pieces, by their ids."""
 
     def total(self, words: frozenset[str]) -> float:
         """Sum of the weights of some words, in no order that depends on hashing."""
         return math.fsum(self.known.get(word, self.unseen) for word in words)
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddedBlocker:
-    """One blocker as vectors and words; vectors have unit length."""
-
-    blocker_id: str
-    examples: NDArray[np.float32]
-    """Shape (n, width), n at least 1: the description stands in where there is no example."""
-    description: NDArray[np.float32]
-    resolution: NDArray[np.float32]
-    example_words: tuple[frozenset[str], ...]
-    description_words: frozenset[str]
-    resolution_words: frozenset[str]
-
-    def keeping(self, examples: Sequence[int]) -> EmbeddedBlocker:
-        """The same with only some examples, or with its description if there are none."""
-        return EmbeddedBlocker(
-            self.blocker_id,
-            self.examples[list(examples)] if examples else self.description[None, :],
-            self.description,
-            self.resolution,
-            tuple(self.example_words[i] for i in examples) or (self.description_words,),
-            self.description_words,
-            self.resolution_words,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddedQuestion:
-    """One question as vectors, words and form."""
-
-    text: str
-    vector: NDArray[np.float32]
-    clause_vectors: NDArray[np.float32]
-    """Shape (n, width); the question itself where it has one clause only."""
-    words: frozenset[str]
-    form: NDArray[np.float32]
-
-
-def clean_example(text: str) -> str:
-    """An example question without the bullet that repository registries put before it."""
-    return text.lstrip("-•* \t\n").rstrip()
-
-
-def embed_question(text: str, encode: Encode) -> EmbeddedQuestion:
-    """Embed a question and its clauses in one call of `encode`, at most five texts."""
-    parts = clauses(text)
-    vectors = encode([text, *parts])
-    form = np.array(form_features(text), np.float32)
-    rest = vectors[1:] if parts else vectors
-    return EmbeddedQuestion(text, vectors[0], rest, content_words(text), form)
-
-
-def embed_blockers(blockers: Sequence[BlockerView], encode: Encode) -> list[EmbeddedBlocker]:
-    """Embed a registry in one call of `encode`."""
-    examples = [
-        [clean_example(text) for text in b.example_questions if text.strip()] or [b.description]
-        for b in blockers
-    ]
-    texts = [
-        text
-        for b, questions in zip(blockers, examples, strict=True)
-        for text in (b.description, b.resolution, *questions)
-    ]
-    vectors = iter(encode(texts))
-    return [
-        EmbeddedBlocker(
-            blocker_id=b.blocker_id,
-            description=next(vectors),
-            resolution=next(vectors),
-            examples=np.stack([next(vectors) for _ in questions]),
-            example_words=tuple(content_words(text) for text in questions),
-            description_words=content_words(b.description),
-            resolution_words=content_words(b.resolution),
-        )
-        for b, questions in zip(blockers, examples, strict=True)
-    ]
 
 
 def pair_features(
@@ -122,10 +45,16 @@ def pair_features(
 ) -> NDArray[np.float32]:
     """Features of a question against each blocker, shape (len(blockers), width of a row)."""
     rows = np.array([_similarities(question, b, weights) for b in blockers], np.float32)
+    contrast = contrast_features(question.vector, blockers)
+    pieces = piece_features(question.whole, [b.texts for b in blockers], weights.pieces)
     return np.column_stack(
         [
             rows,
             *(_margin(rows[:, column]) for column in (0, 1, 4, 5, 8, 11)),
+            contrast,
+            *(_margin(contrast[:, column]) for column in (0, 1, 2, 4)),
+            pieces,
+            *(_margin(pieces[:, column]) for column in (0, 1, 3, 4, 6, 9, 11)),
             _clause_features(question, blockers),
             np.tile(question.form, (len(blockers), 1)),
         ]

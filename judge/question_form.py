@@ -24,6 +24,13 @@ _REQUEST = re.compile(
     r"confirm|elaborate)\b",
     re.IGNORECASE,
 )
+_APPROVAL = re.compile(
+    r"\s*(?:and )?(?:(?:is|was|are|am|would|will|does|do) (?:that|this|it|so|i|you|these|those)"
+    r"(?: (?:be|all|sound|look|seem))?"
+    r" (?:correct|right|so|true|fine|ok|okay|good|alright|agree)"
+    r"|right|correct|ok|okay|agreed|yes|no)\s*",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[a-z0-9]+|[?.!,;:]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ASKING_WORDS = "what which how where when why who whom whose"
@@ -70,8 +77,12 @@ def is_injection(question: str) -> bool:
 
 
 def asks(question: str) -> bool:
-    """Whether any clause is put as a question, or as a request to explain."""
-    return any(map(_asks, _parts(question))) or _REQUEST.search(question) is not None
+    """Whether any clause is put as a question, or as a request to explain.
+
+    To ask for approval of what was said is not to ask: "I'd take two weeks. Is that correct?"
+    """
+    own = [part for part in _PART_BREAK.split(question) if not _APPROVAL.fullmatch(part)]
+    return any(map(_asks, _parts("?".join(own)))) or _REQUEST.search(question) is not None
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -137,6 +148,7 @@ def form_features(question: str) -> list[float]:
         float(plain.count("or")),
         float(len(clauses(question))),
         float("_" in question or '"' in question),
+        float(any(map(_APPROVAL.fullmatch, _PART_BREAK.split(question)))),
     ]
 
 

@@ -34,6 +34,8 @@ _EPSILON = 1e-12
 _GRAPH_NAME = "encoder.onnx"
 _WEIGHTS_NAME = "encoder.weights"
 _PAGE_BYTES = 4096
+# The last layers turn every piece towards the sentence as a whole, the first know no context.
+_PIECES_LAYER = 4
 
 Tensors = dict[str, NDArray[np.float32]]
 
@@ -67,14 +69,16 @@ class _Graph:
 def build_model(weights: Tensors, *, heads: int) -> onnx.ModelProto:
     """The encoder with mean pooling and unit length.
 
-    Inputs `input_ids` and `attention_mask` are int32 (batch, length); the output `embedding` is
-    (batch, width).
+    Inputs `input_ids` and `attention_mask` are int32 (batch, length). Outputs are `embedding`,
+    (batch, width), and `pieces`, (batch, length, width): the states after `_PIECES_LAYER` layers.
     """
     graph = _Graph()
     hidden = _embeddings(graph, weights)
     n_layers = 1 + max(int(k.split(".")[2]) for k in weights if k.startswith("encoder.layer."))
     for layer in range(n_layers):
         hidden = _layer(graph, weights, f"encoder.layer.{layer}.", hidden, heads=heads)
+        if layer + 1 == _PIECES_LAYER:
+            graph.add("Identity", hidden, output="pieces")
     _pooling(graph, hidden)
     width = weights["embeddings.word_embeddings.weight"].shape[1]
     return helper.make_model(
@@ -85,7 +89,13 @@ def build_model(weights: Tensors, *, heads: int) -> onnx.ModelProto:
                 helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"])
                 for name in ("input_ids", "attention_mask")
             ],
-            [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", width])],
+            [
+                helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+                for name, shape in (
+                    ("embedding", ["batch", width]),
+                    ("pieces", ["batch", "length", width]),
+                )
+            ],
             graph.initializers,
         ),
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(_MICROSOFT, 1)],

@@ -1,20 +1,19 @@
 """Training and evaluation questions of the embedded judge, each with the registry it is judged on.
 
 `Item` is one question against one state of a registry. Evaluation items are the pairs as given;
-training items are drawn from the same registries with examples left out at random, so that nothing
-can be learned from how many examples a blocker shows.
+training items are drawn from the same registries with examples left out at random: of every blocker
+one, the question's own or any, and then as many more as chance has it. Nothing can be learned from
+how many examples a blocker shows.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from judge.embedder import Embedder
-from judge.pair_features import (
+from judge.embedded_registry import (
     EmbeddedBlocker,
     EmbeddedQuestion,
     clean_example,
@@ -26,9 +25,20 @@ if TYPE_CHECKING:
     import random
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from judge_training_encoder import CachedEncoder
 
 _JOINS = (" ", " And ", " Also, ", ", and ", " and also, ", "; ")
+_SCHEMA_QUESTIONS = (
+    "Which columns does the {word} table have?",
+    "What columns are there in the table of {word}?",
+    "How many rows does the {word} table have?",
+    "What is the data type of {word}?",
+    "What is the primary key of the {word} table?",
+    "Which tests cover {word}?",
+    "In which commit was {word} added?",
+    "How many lines does the {word} module have?",
+)
+_SCHEMA_WORD = re.compile(r"[A-Za-z_]{4,}")
 _EXAMPLES_KEPT_WHOLE = 0.35
 _EXAMPLE_HIDDEN = 0.85
 
@@ -56,31 +66,6 @@ class Item:
     blockers: tuple[EmbeddedBlocker, ...]
     expected: str | None
     hard: bool = False
-
-
-class CachedEncoder:
-    """Encodes each text once, and keeps the vectors in a file between runs if one is given."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._embedder = Embedder()
-        self._known: dict[str, NDArray[np.float32]] = {}
-        if path and path.is_file():
-            with np.load(path) as stored:
-                self._known = dict(zip(stored["texts"].tolist(), stored["vectors"], strict=True))
-
-    def __call__(self, texts: list[str]) -> NDArray[np.float32]:
-        new = list(dict.fromkeys(text for text in texts if text not in self._known))
-        if new:
-            self._known.update(zip(new, self._embedder.encode(new), strict=True))
-        return np.stack([self._known[text] for text in texts])
-
-    def save(self) -> None:
-        if self._path:
-            texts = list(self._known)
-            np.savez(
-                self._path, texts=np.array(texts), vectors=np.stack([self._known[t] for t in texts])
-            )
 
 
 @dataclass(frozen=True)
@@ -188,11 +173,14 @@ def training_items(
 def _misshapen(
     name: str, registry: Registry, encode: CachedEncoder, rng: random.Random
 ) -> list[Item]:
-    """Statements and joined questions."""
+    """Statements, joined questions, and plain ones about what has a word in common with a blocker."""
     texts: list[tuple[str, str]] = []
     for blocker in registry.raw:
         texts.append(("statement", blocker.description))
         texts.append(("statement", blocker.description.split(". ")[0].rstrip(".") + "."))
+        if words := _SCHEMA_WORD.findall(" ".join(blocker.example_questions)):
+            text = rng.choice(_SCHEMA_QUESTIONS).format(word=rng.choice(words))
+            texts.append(("schema", text))
         second = rng.choice([b for b in registry.raw if b is not blocker] or [blocker])
         if second is not blocker and blocker.example_questions and second.example_questions:
             first_text = rng.choice(blocker.example_questions)
@@ -229,8 +217,11 @@ def _thinned(
     for raw, blocker in zip(registry.raw, registry.blockers, strict=True):
         if raw.blocker_id == without:
             continue
-        kept = [i for i, example in enumerate(raw.example_questions) if example != hide]
-        rng.shuffle(kept)
+        shown = list(range(len(raw.example_questions)))
+        rng.shuffle(shown)
+        kept = [i for i in shown if raw.example_questions[i] != hide]
+        if len(kept) == len(shown):
+            kept = kept[1:] or kept
         if rng.random() > _EXAMPLES_KEPT_WHOLE:
             kept = kept[: rng.randint(1, max(1, len(kept)))]
         blockers.append(blocker.keeping(kept))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,19 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judge.head import FORMS, Head
-from judge.pair_features import WordWeights
 from judge.question_form import skeleton
 
 if TYPE_CHECKING:
     from judge_training_data import Item
 
+    from judge.pair_features import WordWeights
+
 _MEMBERS = 4
 _HIDDEN = 32
 _INNER = 4
 _WEIGHTS = {"hard": 4.0, "misshapen": 2.0}
-_EPOCHS = 24
+_EPOCHS = 40
 _BATCH = 512
-_PAIR_DECAY = 6e-4
+_PAIR_DECAY = 4e-4
 _FORM_STEPS = 250
 _FORM_DECAY = {"dense": 2e-3, "embedding": 2e-2, "skeleton": 2e-3}
 _LEAST_SKELETON = 3
@@ -54,24 +54,17 @@ def form_of(kind: str) -> str:
     return kind if kind in FORMS else "question"
 
 
-def fit_head(items: list[Item], texts: list[frozenset[str]], seed: int) -> Head:
-    """Fit word weights and both heads; calibration is left at the identity.
+def fit_head(items: list[Item], words: WordWeights, seed: int) -> Head:
+    """Fit both heads; calibration is left at the identity.
 
     The pair head learns from what form heads say that never saw the item's task.
 
     Args:
         items: Training items only.
-        texts: Words of each text of the training registries.
+        words: From the training registries.
         seed: Of the weights' start, of the order of batches and of the inner split.
     """
     rng = np.random.default_rng(seed)
-    counts = Counter(word for words in texts for word in words)
-    known = {
-        w: round(math.log((len(texts) + 1) / (n + 1)), 3)
-        for w, n in sorted(counts.items())
-        if n > 1
-    }
-    words = WordWeights(known, round(math.log((len(texts) + 1) / 2), 3))
     outline = _form_head(items, words)
     tasks = sorted({item.task for item in items})
     inner = dict(zip(tasks, rng.permutation(len(tasks)) % _INNER, strict=True))

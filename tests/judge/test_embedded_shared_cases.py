@@ -55,6 +55,25 @@ async def test_a_shared_case_gets_the_verdict_that_it_names(
         assert case["expected"]["log_flag"] in verdict.flags
 
 
+@pytest.mark.parametrize("case_id", ["J01", "J02", "J03", "J04", "J05", "J16"])
+async def test_what_orders_nobody_about_is_not_flagged(
+    judge: EmbeddedJudge, cases: dict[str, Any], registry: Registry, case_id: str
+) -> None:
+    verdict = await judge.decide(cases[case_id]["input"]["question"], registry)
+
+    assert verdict.flags == ()
+
+
+async def test_a_question_about_the_schema_is_well_below_a_match(
+    judge: EmbeddedJudge, cases: dict[str, Any], registry: Registry
+) -> None:
+    verdict = await judge.decide(cases["J04"]["input"]["question"], registry)
+
+    assert verdict.blocker_id is None
+    assert verdict.confidence is not None
+    assert verdict.confidence > 0.5
+
+
 async def test_the_padded_question_gets_a_verdict_and_the_flag(
     judge: EmbeddedJudge, registry: Registry
 ) -> None:
@@ -62,4 +81,4 @@ async def test_the_padded_question_gets_a_verdict_and_the_flag(
 
     verdict = await judge.decide(question, registry)
 
-    assert "question_truncated" in verdict.flags
+    assert verdict.flags == ("question_truncated",)

@@ -43,6 +43,34 @@ def test_a_text_has_the_same_vector_alone_and_among_texts_of_other_lengths(
         assert vector.tolist() == pytest.approx(embedder.encode([text])[0].tolist(), abs=1e-5)
 
 
+def test_the_pieces_come_with_the_same_vector_and_without_marks(embedder: Embedder) -> None:
+    text = "Which berth, if any, is free?"
+
+    (embedded,) = embedder.embed([text])
+
+    assert embedded.vector.tolist() == pytest.approx(embedder.encode([text])[0].tolist(), abs=1e-6)
+    assert embedded.states.shape == (6, WIDTH)
+    assert len(embedded.pieces) == 6
+
+
+def test_a_piece_is_the_same_alone_and_among_texts_of_other_lengths(embedder: Embedder) -> None:
+    texts = ["which " * n for n in (40, 1, 7)]
+
+    together = embedder.embed(texts)
+
+    for one, text in zip(together, texts, strict=True):
+        (alone,) = embedder.embed([text])
+        assert one.pieces.tolist() == alone.pieces.tolist()
+        assert one.states[-1].tolist() == pytest.approx(alone.states[-1].tolist(), abs=2e-3)
+
+
+@pytest.mark.parametrize("text", ["", "???", "\ud800"])
+def test_a_text_without_a_word_has_one_piece(embedder: Embedder, text: str) -> None:
+    (embedded,) = embedder.embed([text])
+
+    assert embedded.states.shape == (1, WIDTH)
+
+
 @pytest.mark.parametrize("text", ["", "\x00", "\ud800", "\u200b", "a" * 100_000])
 def test_any_text_gives_a_unit_vector(embedder: Embedder, text: str) -> None:
     (vector,) = embedder.encode([text])

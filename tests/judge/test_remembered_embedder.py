@@ -1,4 +1,4 @@
-"""Vectors that are kept are those that a fresh encoder gives."""
+"""Texts that are kept are those that a fresh encoder gives."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pytest
-    from numpy.typing import NDArray
+
+    from judge.embedder import EmbeddedText
 
 
-def test_a_text_is_encoded_once_and_its_vector_is_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_text_is_embedded_once_and_comes_out_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["Which tide?", "Which berth?", "Which tide?"]
-    fresh = Embedder().encode(texts)
-    encoded: list[str] = []
-    encode = Embedder.encode
+    fresh = Embedder().embed(texts)
+    embedded: list[str] = []
+    embed = Embedder.embed
 
-    def counted(self: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-        encoded.extend(texts)
-        return encode(self, texts)
+    def counted(self: Embedder, texts: Sequence[str]) -> list[EmbeddedText]:
+        embedded.extend(texts)
+        return embed(self, texts)
 
-    monkeypatch.setattr(Embedder, "encode", counted)
+    monkeypatch.setattr(Embedder, "embed", counted)
     embedder = RememberedEmbedder()
 
-    first, second = embedder.encode(texts), embedder.encode([*reversed(texts), "Which crew?"])
+    first, second = embedder.embed(texts), embedder.embed([*reversed(texts), "Which crew?"])
 
-    assert encoded == ["Which tide?", "Which berth?", "Which crew?"]
-    np.testing.assert_allclose(first, fresh, atol=1e-5)
-    np.testing.assert_array_equal(second[:3], first[::-1])
+    assert embedded == ["Which tide?", "Which berth?", "Which crew?"]
+    for one, alone in zip(first, fresh, strict=True):
+        np.testing.assert_allclose(one.vector, alone.vector, atol=1e-5)
+        np.testing.assert_allclose(one.states, alone.states, atol=2e-3)
+    assert second[:3] == first[::-1]
