@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from clients.client import HttpServer, Places
 from clients.config_file import ConfigFiles
+from hil_mcp.settings import TOKEN_VARIABLE
 
 if TYPE_CHECKING:
     from clients.client import Client
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "http://172.17.0.1:8765/mcp"
 """Where containers on Docker's default network reach the machine that they run on."""
-_TOKEN_VARIABLE = "HIL_MCP_TOKEN"  # noqa: S105  # the variable's name
 # A folder that no agent's configuration is in; it stands for the home folder in the container.
 _HOME = Path("/home-of-the-container")
 
@@ -35,7 +35,7 @@ def commands_for(client: Client, server_name: str, *, task: str, mode: Mode, url
     """
     places = Places(home=_HOME, project=Path("/app"), platform="linux")
     target = client.registration.target("user", places)
-    entry = client.registration.entry(HttpServer(url=url, token_variable=_TOKEN_VARIABLE))
+    entry = client.registration.entry(HttpServer(url=url, token_variable=TOKEN_VARIABLE))
     change = ConfigFiles(_HOME / "kept").plan_server(target, server_name, entry)
     content = (change.after or b"").decode().rstrip("\n")
     inside = PurePosixPath(target.path).relative_to(PurePosixPath(_HOME))
@@ -49,7 +49,7 @@ def commands_for(client: Client, server_name: str, *, task: str, mode: Mode, url
         "# In another terminal: the container, the agent's configuration, the agent.",
         "box=$(docker ps --quiet --filter label=hil-mcp.session | head -n 1)",
         f"docker exec -i $box sh -c '{folder}cat >~/\"{inside}\"' <<'END'\n{content}\nEND",
-        f"{_TOKEN_VARIABLE}=$(cat token) docker exec -it -e {_TOKEN_VARIABLE} $box sh",
+        f"{TOKEN_VARIABLE}=$(cat token) docker exec -it -e {TOKEN_VARIABLE} $box sh",
         "# In the container: install the agent as its makers say, and start it in /app. An image "
         "with musl (ls /lib/ld-musl-*) needs its packages: apk add nodejs npm libgcc libstdc++ "
         "ripgrep.",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -20,10 +21,11 @@ from hil_mcp.events import AgentInfo, JudgeInfo
 from hil_mcp.modes import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hil_mcp.session_reader import SessionRecord
 
+AttemptKey: TypeAlias = tuple[str, Mode, int]
 ATTEMPTS_DIR = "attempts"
 RUN_FILE = "run.json"
 _ATTEMPT_FILE = "attempt.json"
@@ -136,6 +138,20 @@ class AttemptRecord(_Record):
         return self.outcome in _HARNESS_OUTCOMES
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassState:
+    """What came of one planned attempt.
+
+    Attributes:
+        tries: All that came to an end, in order; none when it is missing.
+        counted: The last valid try with its folder, which is the one in the figures.
+    """
+
+    planned: PlannedAttempt
+    tries: tuple[AttemptRecord, ...]
+    counted: tuple[AttemptRecord, Path] | None
+
+
 def read_run(folder: Path) -> RunRecord:
     """Read `run.json`.
 
@@ -165,6 +181,34 @@ def finished_attempts(run_folder: Path) -> Iterator[tuple[AttemptRecord, Path]]:
     for folder in sorted((run_folder / ATTEMPTS_DIR).glob("*")):
         if (folder / _ATTEMPT_FILE).exists():
             yield read_attempt(folder), folder
+
+
+def attempt_key(attempt: PlannedAttempt | AttemptRecord) -> AttemptKey:
+    """What the tries of one planned attempt have in common."""
+    return (attempt.task_id, attempt.mode, attempt.pass_number)
+
+
+def plan_state(plan: Iterable[PlannedAttempt], run_folder: Path) -> list[PassState]:
+    """What came of each planned attempt so far, in the order of the plan.
+
+    Raises:
+        DataError: A record cannot be read.
+    """
+    tries: dict[AttemptKey, list[tuple[AttemptRecord, Path]]] = {}
+    for record, folder in finished_attempts(run_folder):
+        tries.setdefault(attempt_key(record), []).append((record, folder))
+    states: list[PassState] = []
+    for planned in plan:
+        made = sorted(tries.get(attempt_key(planned), ()), key=lambda each: each[0].try_number)
+        valid = [each for each in made if not each[0].is_harness_fault]
+        states.append(
+            PassState(
+                planned=planned,
+                tries=tuple(record for record, _ in made),
+                counted=valid[-1] if valid else None,
+            )
+        )
+    return states
 
 
 def refuse_changed_log(attempt: AttemptRecord, session: SessionRecord) -> None:

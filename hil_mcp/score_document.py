@@ -50,7 +50,7 @@ def score_document(
     chosen = headline_set(sets)
     sessions = collected.sessions
     document: dict[str, object] = {
-        **(_figures(headline_figures(chosen)) if chosen else _no_figures()),
+        **(figures_document(headline_figures(chosen)) if chosen else _no_figures()),
         "valid": chosen is not None and chosen.n_valid == len(chosen.sessions),
         "judge_quality": _quality(chosen, qualities) if chosen else None,
         "judge_errors": sum(s.judge_errors for s in sessions),
@@ -81,7 +81,8 @@ def refusal(sets: tuple[SetScore, ...]) -> str | None:
     )
 
 
-def _figures(figures: AskFigures) -> dict[str, object]:
+def figures_document(figures: AskFigures) -> dict[str, object]:
+    """Counts and figures under the keys that every document has them."""
     return {
         "precision": figures.precision,
         "recall": figures.recall,
@@ -94,7 +95,7 @@ def _figures(figures: AskFigures) -> dict[str, object]:
 
 def _no_figures() -> dict[str, object]:
     nothing = AskFigures(n_questions=0, n_blockers_discovered=0, n_blockers_present=0)
-    return dict[str, object]((name, None) for name in _figures(nothing))
+    return dict[str, object]((name, None) for name in figures_document(nothing))
 
 
 def _quality(one: SetScore, qualities: Mapping[str, JudgeQuality]) -> dict[str, object] | None:
@@ -117,11 +118,11 @@ def _set(one: SetScore, qualities: Mapping[str, JudgeQuality]) -> dict[str, obje
         "n_sessions": len(one.sessions),
         "n_valid": one.n_valid,
         "silent_tasks": list(one.silent_tasks),
-        "headline": _figures(one.headline),
-        "count_all": _figures(one.count_all),
+        "headline": figures_document(one.headline),
+        "count_all": figures_document(one.count_all),
         "macro_ask_f1": one.macro_ask_f1,
         "macro_left_out": one.macro_left_out,
-        "asking_tasks_only": _figures(one.asking_only) if one.asking_only else None,
+        "asking_tasks_only": figures_document(one.asking_only) if one.asking_only else None,
     }
 
 
@@ -133,7 +134,7 @@ def session_row(one: SessionScore) -> dict[str, object]:
         "task_id": one.task_id,
         "mode": one.conditions.mode.value,
         "pass_number": one.pass_number,
-        **_figures(one.figures),
+        **figures_document(one.figures),
         "valid": one.is_valid,
         "incomplete": one.is_incomplete,
         "missing": one.is_missing,

@@ -6,12 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hil_mcp.errors import DataError
-from hil_mcp.run_folder import (
-    AttemptRecord,
-    finished_attempts,
-    read_run,
-    refuse_changed_log,
-)
+from hil_mcp.run_folder import plan_state, read_run, refuse_changed_log
 from hil_mcp.scoring import (
     AskFigures,
     ScoreConditions,
@@ -27,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from hil_mcp.run_folder import PlannedAttempt, RunRecord
+    from hil_mcp.run_folder import AttemptRecord, PlannedAttempt, RunRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,21 +90,14 @@ def _collect_one(path: Path, found: Collected, *, skip_bad_lines: bool) -> None:
 def _collect_run(folder: Path, found: Collected, *, skip_bad_lines: bool) -> None:
     run = read_run(folder)
     found.is_run = True
-    tries: dict[tuple[str, str, int], list[tuple[AttemptRecord, Path]]] = {}
-    for record, attempt_folder in finished_attempts(folder):
-        key = (record.task_id, record.mode, record.pass_number)
-        tries.setdefault(key, []).append((record, attempt_folder))
-    for planned in run.plan:
-        key = (planned.task_id, planned.mode, planned.pass_number)
-        attempts = sorted(tries.get(key, []), key=lambda entry: entry[0].try_number)
-        valid = [entry for entry in attempts if not entry[0].is_harness_fault]
-        if valid:
-            record, attempt_folder = valid[-1]  # the last valid try of a pass counts
+    for state in plan_state(run.plan, folder):
+        planned = state.planned
+        if state.counted is not None:
             found.sessions.append(
-                _score_attempt(record, attempt_folder, planned, run, skip_bad_lines=skip_bad_lines)
+                _score_attempt(*state.counted, planned, run, skip_bad_lines=skip_bad_lines)
             )
-        elif attempts:
-            record = attempts[-1][0]
+        elif state.tries:
+            record = state.tries[-1]
             why = f"{record.outcome}: {record.detail}" if record.detail else record.outcome
             found.harness.append(_left_out(record.attempt_id, planned, why))
         else:

@@ -236,7 +236,7 @@ class _Boundary:
             on_ready()
 
 
-async def for_agent(call: Awaitable[str], faults: list[str] | None = None) -> tuple[str, bool]:
+async def for_agent(call: Awaitable[str], faults: list[str]) -> tuple[str, bool]:
     """Run one call and give the text that may leave, and whether it is an error.
 
     Args:
@@ -260,6 +260,5 @@ async def for_agent(call: Awaitable[str], faults: list[str] | None = None) -> tu
         logger.exception("a tool failed in a way that it does not declare")
         text = "Error: the tool failed. Its other calls are not affected."
         fault = f"a tool failed: {type(exc).__name__}"
-    if faults is not None:
-        faults.append(fault)
+    faults.append(fault)
     return text, True

@@ -81,14 +81,8 @@ async def serve_http(
         await judge.run()
         await judge.ready()
     await session.begin()
-    server = build_server(session, tools, transport="http")
-    # Stateless: one agent never comes back after a lost session id.
     host, port = listener.getsockname()[:2]
-    # On loopback the SDK checks the Host header, against web pages that rebind their name. What
-    # another machine or a container connects to has a name that only it knows.
-    app = server.streamable_http_app(
-        streamable_http_path=MCP_PATH, stateless_http=True, host=str(host)
-    )
+    app = session_app(session, tools, host=str(host), token=token)
     with _as_config_error(f"{host}:{port}"):
         listener.listen()
     shown = f"[{host}]" if ":" in host else host
@@ -96,8 +90,25 @@ async def serve_http(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_cancel_on_signal, tasks.cancel_scope)
         tasks.start_soon(_warm_up_tools, tools)
-        await serve_app(BearerToken(app, token), listener)
+        await serve_app(app, listener)
     await session.close("shutdown")
+
+
+def session_app(session: Session, tools: Sequence[Tool], *, host: str, token: str) -> ASGIApp:
+    """A session over HTTP, behind its token.
+
+    Args:
+        session: Begun.
+        tools: What the agent gets.
+        host: What it is served on.
+        token: What the agent must send as bearer token.
+    """
+    server = build_server(session, tools, transport="http")
+    # Stateless: one agent never comes back after a lost session id. On loopback the SDK checks the
+    # Host header, against web pages that rebind their name. What another machine or a container
+    # connects to has a name that only it knows.
+    app = server.streamable_http_app(streamable_http_path=MCP_PATH, stateless_http=True, host=host)
+    return BearerToken(app, token)
 
 
 def bind(address: str) -> socket.socket:

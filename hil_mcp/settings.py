@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _PREFIX = "HIL_MCP_"
+TOKEN_VARIABLE = "HIL_MCP_TOKEN"  # noqa: S105  # the variable's name
 _RELEASED_PREFIX = "HILBENCH_"
 _RELEASED_NAMES = ("swe_image_archive_root", "swe_hf_bucket")
 

@@ -13,13 +13,12 @@ import typer
 from hil_mcp.cli.output import print_json, remark
 from hil_mcp.errors import ConfigError
 from hil_mcp.modes import Mode
+from hil_mcp.settings import TOKEN_VARIABLE
 
 if TYPE_CHECKING:
     from clients.client import Places, Server
     from clients.config_file import Change
     from hil_mcp.settings import Settings
-
-TOKEN_VARIABLE = "HIL_MCP_TOKEN"  # noqa: S105  # the variable's name
 
 
 class ScopeChoice(StrEnum):

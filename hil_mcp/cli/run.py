@@ -110,7 +110,8 @@ def run(
 
     from clients.table import find_client
     from hil_mcp.prompts import read_choice
-    from hil_mcp.runs.run_parts import Limits
+    from hil_mcp.runs.model_traffic import Limits
+    from hil_mcp.runs.run_parts import RunLimits
     from hil_mcp.runs.start import RunOptions
     from hil_mcp.settings import load_settings
 
@@ -133,13 +134,15 @@ def run(
         isolation_user=user,
         counting_rules=counting_rules,
         prompt=read_choice(prompt, instructions, announce_tool=announce_tool),
-        limits=Limits(
+        limits=RunLimits(
             time_limit_s=time_limit,
             idle_limit_s=idle_limit,
-            max_turns=max_turns,
-            max_requests=max_requests,
-            max_cost_usd=max_cost,
-            price=_price(price, max_cost),
+            model=Limits(
+                max_turns=max_turns,
+                max_requests=max_requests,
+                max_cost_usd=max_cost,
+                price=_price(price, max_cost),
+            ),
             model_timeout_s=model_timeout,
         ),
     )
@@ -214,8 +217,9 @@ def _statuses(summary: RunSummary) -> list[ExitStatus]:
     if any(mode.n_not_graded for mode in summary.modes):
         statuses.append(ExitStatus.DATA)
     if not summary.is_complete:
-        last = summary.tries[-1].outcome if summary.tries else None
-        statuses.append(ExitStatus.JUDGE if last == "judge_error" else ExitStatus.PROGRAM)
+        faults = {each.outcome for each in summary.tries if each.is_harness_fault}
+        only_judge = faults == {"judge_error"}
+        statuses.append(ExitStatus.JUDGE if only_judge else ExitStatus.PROGRAM)
     return statuses
 
 

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hil_mcp.cli.output import remark
+from hil_mcp.run_folder import attempt_key
+from hil_mcp.runs.summary import is_resolved
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from hil_mcp.grade_paths import GradedLog
-    from hil_mcp.run_folder import AttemptRecord, PlannedAttempt
+    from hil_mcp.run_folder import AttemptKey, AttemptRecord, PlannedAttempt
     from hil_mcp.runs.runner import RunWatcher
 
 
@@ -41,8 +43,7 @@ class _Counts:
         self.n_done += 1
         self.n_asks += record.n_questions or 0
         grade = graded.grade if graded else None
-        is_right = grade is not None and grade.strict is True
-        self.n_resolved += is_right and record.outcome == "finished"
+        self.n_resolved += is_resolved(record, is_right=grade.strict if grade else None)
 
     def in_words(self) -> str:
         parts = [
@@ -72,18 +73,18 @@ class _Watcher:
 
     def __init__(self, n_planned: int) -> None:
         self.counts = _Counts(n_planned)
-        self._running: set[tuple[str, str, int]] = set()
+        self._running: set[AttemptKey] = set()
 
     def started(self, planned: PlannedAttempt) -> None:
-        self._running.add(_key(planned))
+        self._running.add(attempt_key(planned))
         self.counts.started()
         self.show()
 
     def ended(
         self, planned: PlannedAttempt, record: AttemptRecord, graded: GradedLog | None
     ) -> None:
-        was_running = _key(planned) in self._running
-        self._running.discard(_key(planned))
+        was_running = attempt_key(planned) in self._running
+        self._running.discard(attempt_key(planned))
         self.counts.ended(record, graded, was_running=was_running)
         if was_running:
             self.tell(_line(record, graded))
@@ -130,10 +131,6 @@ def watching(n_planned: int) -> Generator[RunWatcher]:
     live = _LiveWatcher(n_planned)
     with live.progress:
         yield live
-
-
-def _key(planned: PlannedAttempt) -> tuple[str, str, int]:
-    return (planned.task_id, planned.mode, planned.pass_number)
 
 
 def _line(record: AttemptRecord, graded: GradedLog | None) -> str:

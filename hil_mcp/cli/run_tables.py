@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hil_mcp.cli.output import console
+from hil_mcp.score_document import figures_document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +113,6 @@ def _number(value: float | None, *, digits: int = 3) -> str:
 
 
 def _mode(mode: ModeSummary) -> dict[str, object]:
-    figures = mode.figures
     return {
         "mode": mode.mode.value,
         "n_planned": mode.n_planned,
@@ -125,12 +125,7 @@ def _mode(mode: ModeSummary) -> dict[str, object]:
         "n_missing": mode.n_missing,
         "outcomes": mode.outcomes,
         "flags": mode.flags,
-        "precision": figures.precision,
-        "recall": figures.recall,
-        "ask_f1": figures.ask_f1,
-        "n_questions": figures.n_questions,
-        "n_blockers_present": figures.n_blockers_present,
-        "n_blockers_discovered": figures.n_blockers_discovered,
+        **figures_document(mode.figures),
         "n_ask_sessions": mode.n_ask_sessions,
         **{
             name: mode.total(name)

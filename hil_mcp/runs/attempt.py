@@ -25,7 +25,6 @@ from hil_mcp.events import Question, Submission
 from hil_mcp.prompts import prompt_for
 from hil_mcp.run_folder import AttemptRecord, LogHeadEntry, write_record
 from hil_mcp.runs.agent_process import AgentCommand, Leash, run_agent
-from hil_mcp.runs.cell import CELL_VARIABLE
 from hil_mcp.runs.isolation import open_cell
 from hil_mcp.runs.model_proxy import ModelProxy, ModelProxyConfig
 from hil_mcp.runs.model_traffic import Limit
@@ -36,7 +35,7 @@ from hil_mcp.runs.session_endpoint import open_session_endpoint
 from hil_mcp.session import SessionConditions
 from hil_mcp.session_opening import LOG_NAME
 from hil_mcp.session_reader import read_session
-from hil_mcp.settings import search_path
+from hil_mcp.settings import TOKEN_VARIABLE, search_path
 from hil_mcp.task_errors import first_error
 from judge.errors import JudgeError
 from task_store.errors import TaskStoreError
@@ -56,7 +55,6 @@ logger = logging.getLogger(__name__)
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 """What a disk says that takes no more: no further attempt could be kept."""
-TOKEN_VARIABLE = "HIL_MCP_TOKEN"  # noqa: S105  # the variable's name
 TRANSCRIPT_NAME = "transcript.jsonl"
 _STDERR_NAME = "stderr.txt"
 _PROBE_LIMIT_S = 60.0
@@ -197,10 +195,7 @@ class _Attempt:
             endpoint=access.endpoint,
             real_key=access.key,
             placeholder=self._placeholder,
-            max_turns=limits.max_turns,
-            max_requests=limits.max_requests,
-            price=limits.price,
-            max_cost_usd=limits.max_cost_usd,
+            limits=limits.model,
             upstream_timeout_s=limits.model_timeout_s,
         )
         proxy = ModelProxy(
@@ -239,7 +234,6 @@ class _Attempt:
             "PATH": search_path(),
             "LANG": "C.UTF-8",
             TOKEN_VARIABLE: self._token,
-            CELL_VARIABLE: self._marker,
         }
 
     async def _run(

@@ -10,10 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clients.process import run_child
 from hil_mcp.errors import SandboxError
 from hil_mcp.runs.cell import CELL_VARIABLE
-from hil_mcp.runs.cell_folder import open_folder
+from hil_mcp.runs.cell_folder import open_folder, why_it_fails
 from hil_mcp.runs.cell_view import view_arguments
 from hil_mcp.runs.network import open_network
 from hil_mcp.runs.programs import base_python, needed_folders
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from hil_mcp.runs.cell_folder import CellFolder
 
-_START_LIMIT_S = 20.0
 # Programs ask who they are and where localhost is; of this machine's own files nothing is shown.
 _ETC_FILES = {
     "passwd": "agent:x:{id}:{id}:agent:{home}:/bin/sh\n",
@@ -102,15 +100,9 @@ def _etc(folder: CellFolder) -> list[str]:
 
 
 async def _check(cell: BubblewrapCell) -> None:
-    result = await run_child(
-        cell.command(["/bin/sh", "-c", ": >file && rm file"]),
-        env={},
-        cwd=cell.workspace,
-        timeout_s=_START_LIMIT_S,
-        limit_bytes=10_000,
-    )
-    if result.status != 0:
-        reason = result.stderr.data.decode(errors="replace").strip() or "no answer in time"
+    command = ["/bin/sh", "-c", ": >file && rm file"]
+    reason = await why_it_fails(cell.command(command), cwd=cell.workspace, env={})
+    if reason is not None:
         raise SandboxError(
             f"isolation bubblewrap starts but runs nothing: {reason}; choose --isolation user or "
             "none if this machine does not let it"

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from clients.process import end_marked
+from clients.process import end_marked, run_child
 from hil_mcp.errors import SandboxError
 from hil_mcp.runs.cell import CELL_VARIABLE
 from hil_mcp.sandbox.scratch import remove_tree
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
     from pathlib import Path
+
+
+_START_LIMIT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,16 @@ def _make(root: Path) -> CellFolder:
     for path in (folder.home, folder.workspace):
         path.mkdir(mode=0o700)
     return folder
+
+
+async def why_it_fails(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> str | None:
+    """Run a cell's first command: what it says when it does not work, or None when it does."""
+    result = await run_child(
+        command, env=env, cwd=cwd, timeout_s=_START_LIMIT_S, limit_bytes=10_000
+    )
+    if result.status == 0:
+        return None
+    return result.stderr.data.decode(errors="replace").strip() or "no answer in time"
 
 
 @contextmanager

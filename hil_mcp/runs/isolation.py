@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from hil_mcp.errors import ConfigError
 from hil_mcp.runs.bubblewrap_cell import open_bubblewrap_cell
 from hil_mcp.runs.plain_cell import open_plain_cell
-from hil_mcp.runs.programs import needed_folders
 from hil_mcp.runs.user_cell import open_user_cell
 
 if TYPE_CHECKING:
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hil_mcp.runs.cell import Cell, IsolationKind
-
-__all__ = ["IsolationConfig", "needed_folders", "open_cell"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

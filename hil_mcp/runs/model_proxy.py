@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from hil_mcp.runs.model_address import Headers
-    from hil_mcp.runs.model_traffic import Clock, Exchange, Limit, ModelTraffic, Price
+    from hil_mcp.runs.model_traffic import Clock, Exchange, Limit, ModelTraffic
 
 _CONNECT_LIMIT_S = 30.0
 _BODY_LIMIT_BYTES = 256_000_000
@@ -55,10 +55,7 @@ class ModelProxyConfig:
     """None where the agent brings a login of the user's; headers then pass as they are."""
     placeholder: str
     """What the agent has in the key's place."""
-    max_turns: int | None
-    max_requests: int | None
-    price: Price | None
-    max_cost_usd: float | None
+    limits: Limits
     upstream_timeout_s: float
     """Longest wait for the endpoint's next byte, in seconds."""
 
@@ -108,13 +105,7 @@ class ModelProxy:
         self._address = EndpointAddress.parse(config.endpoint)
         self._keys = KeyExchange(real_key=config.real_key, placeholder=config.placeholder)
         self._client = client
-        limits = Limits(
-            max_turns=config.max_turns,
-            max_requests=config.max_requests,
-            price=config.price,
-            max_cost_usd=config.max_cost_usd,
-        )
-        self._meter = TrafficMeter(limits, on_limit=on_limit, clock=clock)
+        self._meter = TrafficMeter(config.limits, on_limit=on_limit, clock=clock)
         wait_s = config.upstream_timeout_s
         timeout = httpx.Timeout(wait_s, connect=min(wait_s, _CONNECT_LIMIT_S))
         self._extensions = {"timeout": timeout.as_dict()}

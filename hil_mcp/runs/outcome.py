@@ -139,7 +139,7 @@ def _never_began(evidence: Evidence) -> Ruling | None:
     else:
         said = evidence.transcript
         has_begun = bool(said.turns or said.tool_calls or said.final_text)
-    if has_begun or _fails_by_endpoint(evidence):
+    if has_begun or _endpoint_failed(evidence) is not None:
         return None
     failure = evidence.transcript.failure
     why = failure.message if failure else "it ended without a word"
@@ -170,10 +170,6 @@ def _endpoint_failed(evidence: Evidence) -> Ruling | None:
     if evidence.ending is Ending.IDLE_LIMIT and traffic.in_flight_since is not None:
         return Ruling(outcome="model_error", detail="the model's endpoint did not answer any more")
     return None
-
-
-def _fails_by_endpoint(evidence: Evidence) -> bool:
-    return _endpoint_failed(evidence) is not None
 
 
 def _limit(evidence: Evidence) -> Ruling | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 from hil_mcp.errors import ConfigError
-from hil_mcp.modes import Mode
 from hil_mcp.run_folder import PlannedAttempt
 from hil_mcp.task_documents import modes_of
 from task_store.records import TaskKind
@@ -13,11 +12,11 @@ from task_store.records import TaskKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hil_mcp.run_folder import AttemptRecord, RunRecord
+    from hil_mcp.modes import Mode
+    from hil_mcp.run_folder import RunRecord
     from task_store.records import Task
     from task_store.store import TaskStore
 
-AttemptKey: TypeAlias = tuple[str, Mode, int]
 ALL_TASKS = ("all", *(kind.value for kind in TaskKind))
 """Words that stand for tasks; all others are ids."""
 
@@ -96,11 +95,6 @@ def refuse_other_run(kept: RunRecord, wanted: RunRecord) -> None:
             "this run was begun with another plan (tasks, their versions, modes or passes): "
             "choose the same, or another --out"
         )
-
-
-def attempt_key(attempt: PlannedAttempt | AttemptRecord) -> AttemptKey:
-    """What the tries of one planned attempt have in common."""
-    return (attempt.task_id, attempt.mode, attempt.pass_number)
 
 
 def attempt_id(planned: PlannedAttempt, agent: str, try_number: int) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import PackageNotFoundError, distribution
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from hil_mcp.sandbox.opening import OUR_PACKAGES, own_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_OUR_PACKAGES = ("hil_mcp", "judge", "task_store", "clients")
 # Packages of the system's own interpreters, which a guarded cell sees.
 _SITE_FOLDERS = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3")
 
@@ -41,12 +41,10 @@ def installed_folders() -> tuple[Path, ...]:
 
 
 def _installed() -> Iterator[Path]:
-    for name in _OUR_PACKAGES:
-        spec = find_spec(name)
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            yield Path(place)
-            if (Path(place).parent / "pyproject.toml").is_file():
-                yield Path(place).parent
+    for place in own_folders():
+        yield place
+        if (place.parent / "pyproject.toml").is_file():
+            yield place.parent
     if sys.prefix != sys.base_prefix:
         yield Path(sys.prefix)
     yield from _metadata()
@@ -69,4 +67,4 @@ def _copies(site_folders: Iterable[Path]) -> Iterator[Path]:
     # `judge` and `clients` are general words: somebody else's package stays visible.
     for folder in site_folders:
         if (folder / "hil_mcp" / "__init__.py").is_file():
-            yield from (folder / name for name in _OUR_PACKAGES)
+            yield from (folder / name for name in OUR_PACKAGES)

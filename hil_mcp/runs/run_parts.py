@@ -14,23 +14,19 @@ if TYPE_CHECKING:
     from hil_mcp.runs.isolation import IsolationConfig
     from hil_mcp.runs.model_access import ModelAccess
     from hil_mcp.runs.model_proxy import ModelClient
-    from hil_mcp.runs.model_traffic import Price
+    from hil_mcp.runs.model_traffic import Limits
     from hil_mcp.runs.session_endpoint import ServerParts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RunLimits:
     """What ends an agent from outside. Reaching one is the agent's doing, and counts."""
 
     time_limit_s: float
     idle_limit_s: float
     """Without output, a call or a word to its model."""
-    max_turns: int | None
-    """Answers of the model to requests that offered tools."""
-    max_requests: int | None
-    """Requests to the model of any kind, repeated ones too."""
-    max_cost_usd: float | None
-    price: Price | None
+    model: Limits
+    """Of what it may have of its model."""
     model_timeout_s: float
     """How long the model's endpoint may stay silent; that is the endpoint's doing."""
 
@@ -49,7 +45,7 @@ class RunParts:
     program: Path
     access: ModelAccess
     isolation: IsolationConfig
-    limits: Limits
+    limits: RunLimits
     prompt: PromptChoice
     conditions: RunConditions
     servers: ServerParts

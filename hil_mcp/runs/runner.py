@@ -10,9 +10,9 @@ import anyio
 
 from hil_mcp.errors import DataError
 from hil_mcp.grade_paths import grade_log
-from hil_mcp.run_folder import ATTEMPTS_DIR, finished_attempts
+from hil_mcp.run_folder import ATTEMPTS_DIR, attempt_key, plan_state
 from hil_mcp.runs.attempt import make_attempt
-from hil_mcp.runs.plan import attempt_id, attempt_key
+from hil_mcp.runs.plan import attempt_id
 from hil_mcp.session_opening import LOG_NAME
 from hil_mcp.task_errors import first_error
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hil_mcp.grade_paths import GradedLog
-    from hil_mcp.run_folder import AttemptRecord, PlannedAttempt
-    from hil_mcp.runs.plan import AttemptKey
+    from hil_mcp.run_folder import AttemptKey, AttemptRecord, PlannedAttempt
     from hil_mcp.runs.run_parts import RunParts
 
 GIVE_UP_AFTER = 5
@@ -73,14 +72,9 @@ class Runner:
         self._attempts_dir = folder / ATTEMPTS_DIR
         self._watcher = watcher
         self._max_tries = max_tries
-        kept = {
-            attempt_key(record): (record, path)
-            for record, path in finished_attempts(folder)
-            if not record.is_harness_fault
-        }
-        keys = [(each, attempt_key(each)) for each in plan]
-        self._kept = [(each, *kept[key]) for each, key in keys if key in kept]
-        self._left = deque(each for each, key in keys if key not in kept)
+        states = plan_state(plan, folder)
+        self._kept = [(state.planned, *state.counted) for state in states if state.counted]
+        self._left = deque(state.planned for state in states if state.counted is None)
         self._tries: dict[AttemptKey, int] = {}
         self._faults_in_a_row = 0
         self._under_way = 0

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from hil_mcp.asgi_serving import serve_app
-from hil_mcp.server import build_server
-from hil_mcp.serving import MCP_PATH, BearerToken
+from hil_mcp.serving import MCP_PATH, session_app
 from hil_mcp.session import Session
 from hil_mcp.session_log import SessionLog
 from hil_mcp.tools.toolset import open_tools
@@ -102,10 +101,8 @@ async def open_session_endpoint(
                 if tool.warm_up is not None:
                     await tool.warm_up()
             host, port = listener.getsockname()[:2]
-            app = build_server(session, tools, transport="http").streamable_http_app(
-                streamable_http_path=MCP_PATH, stateless_http=True, host=str(host)
-            )
-            await serving.start(serve_app, BearerToken(app, token), listener)
+            app = session_app(session, tools, host=str(host), token=token)
+            await serving.start(serve_app, app, listener)
             yield SessionEndpoint(
                 url=f"http://{host}:{port}{MCP_PATH}",
                 session=session,

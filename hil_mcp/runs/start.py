@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hil_mcp.run_folder import PlannedAttempt
     from hil_mcp.runs.cell import IsolationKind
     from hil_mcp.runs.model_access import ModelAccess
-    from hil_mcp.runs.run_parts import Limits
+    from hil_mcp.runs.run_parts import RunLimits
     from hil_mcp.settings import Settings
 
 _CONNECTIONS_PER_AGENT = 8
@@ -79,7 +79,7 @@ class RunOptions:
     isolation_user: str | None
     counting_rules: CountingRules
     prompt: PromptChoice
-    limits: Limits
+    limits: RunLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,10 +245,7 @@ def _settings(options: RunOptions, settings: Settings, access: ModelAccess) -> d
         "model_endpoint": access.endpoint or "the agent's own",
         "time_limit_s": limits.time_limit_s,
         "idle_limit_s": limits.idle_limit_s,
-        "max_turns": limits.max_turns,
-        "max_requests": limits.max_requests,
-        "max_cost_usd": limits.max_cost_usd,
-        "price": None if limits.price is None else asdict(limits.price),
+        **asdict(limits.model),
         "prompt": prompt.style.value,
         "instructions_digest": words and hashlib.sha256(words.encode()).hexdigest(),
         "announce_tool": prompt.announce_tool,

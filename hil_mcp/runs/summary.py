@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING
 
 from hil_mcp.events import Submission
 from hil_mcp.grading import newest_grade
-from hil_mcp.run_folder import finished_attempts, read_run
-from hil_mcp.runs.plan import attempt_key
+from hil_mcp.run_folder import plan_state, read_run
 from hil_mcp.score_paths import collect
 from hil_mcp.scoring import micro
 from hil_mcp.session_opening import LOG_NAME
 from hil_mcp.session_reader import read_session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from hil_mcp.modes import Mode
-    from hil_mcp.run_folder import AttemptRecord, PlannedAttempt, RunRecord
+    from hil_mcp.run_folder import AttemptRecord, PassState, RunRecord
     from hil_mcp.score_paths import Collected
     from hil_mcp.scoring import AskFigures
 
@@ -45,7 +44,12 @@ class CountedAttempt:
     @property
     def is_resolved(self) -> bool:
         """Right, and the agent came to its end by itself."""
-        return self.is_right is True and self.record.outcome == "finished"
+        return is_resolved(self.record, is_right=self.is_right)
+
+
+def is_resolved(record: AttemptRecord, *, is_right: bool | None) -> bool:
+    """Whether an attempt solved its task: what runs into a limit does not, right or wrong."""
+    return is_right is True and record.outcome == "finished"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,39 +128,29 @@ def summarise(folder: Path) -> RunSummary:
         DataError: A record, a log or a grade cannot be read.
     """
     run = read_run(folder)
-    finished = sorted(finished_attempts(folder), key=lambda each: each[0].try_number)
-    last_valid = {attempt_key(r): (r, path) for r, path in finished if not r.is_harness_fault}
-    tried = {attempt_key(record) for record, _ in finished}
+    states = plan_state(run.plan, folder)
     collected = collect([folder])
     modes = dict.fromkeys(planned.mode for planned in run.plan)
     return RunSummary(
         run=run,
         modes=tuple(
-            _mode(mode, [p for p in run.plan if p.mode is mode], last_valid, tried, collected)
+            _mode(mode, [each for each in states if each.planned.mode is mode], collected)
             for mode in modes
         ),
         collected=collected,
-        tries=tuple(record for record, _ in finished),
+        tries=tuple(record for state in states for record in state.tries),
     )
 
 
-def _mode(
-    mode: Mode,
-    planned: Sequence[PlannedAttempt],
-    last_valid: dict[tuple[str, Mode, int], tuple[AttemptRecord, Path]],
-    tried: Iterable[tuple[str, Mode, int]],
-    collected: Collected,
-) -> ModeSummary:
-    keys = [attempt_key(each) for each in planned]
+def _mode(mode: Mode, states: Sequence[PassState], collected: Collected) -> ModeSummary:
     sessions = [each for each in collected.sessions if each.conditions.mode is mode]
     valid = [each for each in sessions if each.is_valid]
-    tried = set(tried)
     return ModeSummary(
         mode=mode,
-        n_planned=len(planned),
-        counted=tuple(_counted(*last_valid[key]) for key in keys if key in last_valid),
-        n_harness=sum(key in tried and key not in last_valid for key in keys),
-        n_missing=sum(key not in tried for key in keys),
+        n_planned=len(states),
+        counted=tuple(_counted(*each.counted) for each in states if each.counted),
+        n_harness=sum(bool(each.tries) and each.counted is None for each in states),
+        n_missing=sum(not each.tries for each in states),
         n_ask_sessions=len(valid),
         figures=micro(valid, is_defined=mode.can_ask),
     )

@@ -12,10 +12,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clients.process import run_child
 from hil_mcp.errors import ConfigError, SandboxError
 from hil_mcp.runs.cell import CELL_VARIABLE
-from hil_mcp.runs.cell_folder import host_listener, open_folder
+from hil_mcp.runs.cell_folder import host_listener, open_folder, why_it_fails
 from hil_mcp.settings import find_program
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
-_START_LIMIT_S = 20.0
 # What the runner has written into the folders since becomes the agent's. Not a file with a second
 # name: it may be a link that the agent made to somebody else's. Root runs this: programs are
 # named by their paths, not looked up in the agent's PATH.
@@ -110,15 +108,9 @@ def _account(user: str) -> pwd.struct_passwd:
 
 
 async def _check(cell: UserCell, user: str) -> None:
-    result = await run_child(
-        cell.command(["/bin/sh", "-c", 'cd "$1" && : >file && rm file', "sh", str(cell.home)]),
-        env={"PATH": os.defpath},
-        cwd=cell.workspace,
-        timeout_s=_START_LIMIT_S,
-        limit_bytes=10_000,
-    )
-    if result.status != 0:
-        reason = result.stderr.data.decode(errors="replace").strip() or "no answer in time"
+    command = ["/bin/sh", "-c", 'cd "$1" && : >file && rm file', "sh", str(cell.home)]
+    reason = await why_it_fails(cell.command(command), cwd=cell.workspace, env={"PATH": os.defpath})
+    if reason is not None:
         raise SandboxError(
             f"user {user} cannot work in {cell.home}: {reason}; choose a folder for the run whose "
             "parents that user may enter"

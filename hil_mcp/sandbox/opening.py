@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hil_mcp.settings import Settings
     from task_store.records import RepositoryEnvironment
 
-_OUR_PACKAGES = ("hil_mcp", "judge", "task_store", "clients")
+OUR_PACKAGES = ("hil_mcp", "judge", "task_store", "clients")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ async def open_sandbox(
     elif kind == "local":
         opened = open_local(artefact_path, session_id=session_id)
     else:
-        protected = (*config.protected, *_own_folders())
+        protected = (*config.protected, *own_folders())
         opened = open_bubblewrap(artefact_path, session_id=session_id, protected=protected)
     async with opened as sandbox:
         yield sandbox
@@ -135,9 +135,9 @@ async def _open_in_docker(
         daemon.close()
 
 
-def _own_folders() -> tuple[Path, ...]:
+def own_folders() -> tuple[Path, ...]:
     """Where this program's packages are: the starter tasks' answers are among them."""
-    found = (find_spec(name) for name in _OUR_PACKAGES)
+    found = (find_spec(name) for name in OUR_PACKAGES)
     return tuple(
         Path(place) for spec in found if spec for place in spec.submodule_search_locations or ()
     )

@@ -16,7 +16,7 @@ from clients.opencode import OPENCODE
 from clients.process import run_child
 from clients.qwen_code import QWEN_CODE
 from clients.run_client import headless_of, write_files
-from hil_mcp.runs.isolation import needed_folders
+from hil_mcp.runs.programs import needed_folders
 from tests.support.agent_shell import shell_call
 from tests.support.agents import install_agents
 from tests.support.cell_attempts import CELL_ATTEMPTS, CellStage, open_cell_stage

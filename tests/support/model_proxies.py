@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from hil_mcp.asgi_serving import serve_app
 from hil_mcp.runs.model_proxy import ModelProxy, ModelProxyConfig, model_client
+from hil_mcp.runs.model_traffic import Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -78,10 +79,12 @@ def proxy_config(
         endpoint=endpoint,
         real_key=None if real_key is None else SecretStr(real_key),
         placeholder=PLACEHOLDER,
-        max_turns=max_turns,
-        max_requests=max_requests,
-        price=price,
-        max_cost_usd=max_cost_usd,
+        limits=Limits(
+            max_turns=max_turns,
+            max_requests=max_requests,
+            price=price,
+            max_cost_usd=max_cost_usd,
+        ),
         upstream_timeout_s=upstream_timeout_s,
     )
 

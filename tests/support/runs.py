@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from hil_mcp.counting import CountingRules
 from hil_mcp.modes import Mode
 from hil_mcp.prompts import PromptChoice
-from hil_mcp.runs.run_parts import Limits
+from hil_mcp.runs.model_traffic import Limits
+from hil_mcp.runs.run_parts import RunLimits
 from hil_mcp.runs.runner import Runner
 from hil_mcp.runs.start import RunOptions, open_run
 from hil_mcp.runs.summary import summarise
@@ -21,13 +22,10 @@ if TYPE_CHECKING:
     from hil_mcp.run_folder import AttemptRecord, PlannedAttempt
     from hil_mcp.runs.summary import RunSummary
 
-LIMITS = Limits(
+LIMITS = RunLimits(
     time_limit_s=60,
     idle_limit_s=60,
-    max_turns=50,
-    max_requests=100,
-    max_cost_usd=None,
-    price=None,
+    model=Limits(max_turns=50, max_requests=100),
     model_timeout_s=30,
 )
 

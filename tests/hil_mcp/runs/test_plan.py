@@ -72,7 +72,9 @@ async def test_a_run_is_not_taken_up_under_other_conditions(options: RunOptions)
     with model_endpoint(SUBMITS) as model:
         begun = replace(options, base_url=model.url)
         others = {
-            "max_turns = 50, not 7": replace(begun, limits=replace(LIMITS, max_turns=7)),
+            "max_turns = 50, not 7": replace(
+                begun, limits=replace(LIMITS, model=replace(LIMITS.model, max_turns=7))
+            ),
             "model = scripted, not another": replace(begun, model="another"),
             "another plan": replace(begun, n_passes=3),
         }

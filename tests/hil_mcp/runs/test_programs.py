@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clients.process import run_child
-from hil_mcp.runs.isolation import needed_folders
+from hil_mcp.runs.programs import needed_folders
 from tests.support.cells import opened_cell
 
 if TYPE_CHECKING:

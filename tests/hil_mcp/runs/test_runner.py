@@ -18,7 +18,7 @@ from hil_mcp.cli.run_tables import run_document
 from hil_mcp.errors import IsolationError
 from hil_mcp.modes import Mode
 from hil_mcp.run_folder import finished_attempts, read_run
-from hil_mcp.runs.model_traffic import Price
+from hil_mcp.runs.model_traffic import Limits, Price
 from hil_mcp.settings import child_environment
 from task_store.store import TaskStore
 from tests.support.behaviours import MODES, N_PASSES, TASKS, TwelveWays, expected
@@ -110,7 +110,10 @@ async def test_every_number_of_a_run_is_the_one_worked_out_by_hand(
 
 async def test_an_attempt_s_folder_holds_all_that_came_of_it(program: Path, tmp_path: Path) -> None:
     record = await _one(
-        program, tmp_path / "run", SUBMITS, price=Price(input_usd=1_000, output_usd=2_000)
+        program,
+        tmp_path / "run",
+        SUBMITS,
+        model=Limits(price=Price(input_usd=1_000, output_usd=2_000)),
     )
 
     folder = tmp_path / "run" / "attempts" / record.attempt_id
@@ -221,20 +224,20 @@ async def test_an_agent_that_works_without_end_is_ended_by_the_clock(
 @pytest.mark.parametrize(
     ("limit", "outcome"),
     [
-        ({"max_turns": 3}, "turn_limit"),
-        ({"max_requests": 3}, "agent_looped"),
+        (Limits(max_turns=3), "turn_limit"),
+        (Limits(max_requests=3), "agent_looped"),
         (
-            {"max_cost_usd": 1.0, "price": Price(input_usd=4_000, output_usd=0)},
+            Limits(max_cost_usd=1.0, price=Price(input_usd=4_000, output_usd=0)),
             "money_limit",
         ),
     ],
 )
 async def test_a_limit_ends_an_agent_that_goes_on_and_on(
-    limit: dict[str, object], outcome: str, program: Path, tmp_path: Path
+    limit: Limits, outcome: str, program: Path, tmp_path: Path
 ) -> None:
     look = Call("get_database_info", {"database_name": "lockers"})
 
-    record = await _one(program, tmp_path / "run", play(then=Turn(calls=(look,))), **limit)
+    record = await _one(program, tmp_path / "run", play(then=Turn(calls=(look,))), model=limit)
 
     assert record.outcome == outcome
     assert record.turns == 3
