@@ -60,6 +60,9 @@ $(STAMP): requirements/dev.txt pyproject.toml
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.sql_compare
+	$(BIN)/python -m benchmarks.embedded_judge
+	@if [ -e $(VLLM)/.installed ]; then $(BIN)/python -m benchmarks.judge_prefix; \
+	else echo "not measured: the prompt's cached prefix; make bench-judge installs vLLM for it"; fi
 
 # Two hundred attempts of an agent from npm, about four minutes: needs node and bubblewrap.
 bench-runs: $(STAMP)

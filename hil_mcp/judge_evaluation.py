@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from task_store.records import Task
     from task_store.store import TaskStore
 
-EMBEDDED_CONCURRENCY = 2
+_EMBEDDED_CONCURRENCY = min(os.cpu_count() or 1, 8)
 """Questions that the embedded judge works on at once: it computes, it does not wait."""
 
 
@@ -94,7 +95,7 @@ async def evaluate_judge(
             pairs,
             registry_of,
             repeat=repeat,
-            concurrency=EMBEDDED_CONCURRENCY
+            concurrency=_EMBEDDED_CONCURRENCY
             if settings.judge == "embedded"
             else judge_config(settings).concurrency,
             on_answer=on_answer,

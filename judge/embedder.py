@@ -39,6 +39,8 @@ _MODEL_DIR = Path(__file__).parent / "model"
 MODEL_FILES = ("encoder.onnx", "encoder.weights", "tokenizer.json")
 # Bounds the memory of one run: activations take about 25 KB a token.
 _BATCH_TOKENS = 384
+# What a run costs beside its tokens, counted in tokens; padding may not cost more than it saves.
+_RUN_TOKENS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +149,20 @@ def _encodable(text: str) -> str:
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Indices of texts, grouped by like length into batches of at most `_BATCH_TOKENS` tokens."""
+    """Indices of texts, grouped into batches where that costs less than one run for each."""
     batches: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batches and (len(batches[-1]) + 1) * lengths[index] <= _BATCH_TOKENS:
+        if batches and _fits(batches[-1], lengths, index):
             batches[-1].append(index)
         else:
             batches.append([index])
     return batches
+
+
+def _fits(batch: Sequence[int], lengths: Sequence[int], index: int) -> bool:
+    longest = lengths[index]
+    padding = len(batch) * (longest - lengths[batch[-1]])
+    return padding < _RUN_TOKENS and (len(batch) + 1) * longest <= _BATCH_TOKENS
 
 
 def _run(

@@ -50,11 +50,11 @@ def pair_features(
     return np.column_stack(
         [
             rows,
-            *(_margin(rows[:, column]) for column in (0, 1, 4, 5, 8, 11)),
+            _margins(rows[:, (0, 1, 4, 5, 8, 11)]),
             contrast,
-            *(_margin(contrast[:, column]) for column in (0, 1, 2, 4)),
+            _margins(contrast[:, (0, 1, 2, 4)]),
             pieces,
-            *(_margin(pieces[:, column]) for column in (0, 1, 3, 4, 6, 9, 11)),
+            _margins(pieces[:, (0, 1, 3, 4, 6, 9, 11)]),
             _clause_features(question, blockers),
             np.tile(question.form, (len(blockers), 1)),
         ]
@@ -64,16 +64,21 @@ def pair_features(
 def _similarities(
     question: EmbeddedQuestion, blocker: EmbeddedBlocker, weights: WordWeights
 ) -> list[float]:
-    def share(ours: frozenset[str], theirs: frozenset[str]) -> float:
-        total = weights.total(ours)
-        return weights.total(ours & theirs) / total if total else 0.0
+    words, asked = question.words, weights.total(question.words)
+
+    def of_question(theirs: frozenset[str]) -> float:
+        return weights.total(words & theirs) / asked if asked else 0.0
+
+    def of_theirs(theirs: frozenset[str]) -> float:
+        total = weights.total(theirs)
+        return weights.total(theirs & words) / total if total else 0.0
 
     near = np.sort(blocker.examples @ question.vector)[::-1]
     centre = blocker.examples.mean(axis=0)
     cohesion = float(np.linalg.norm(centre))
     description = float(blocker.description @ question.vector)
-    words = question.words
     every = blocker.description_words.union(*blocker.example_words)
+    in_every = of_question(every)
     return [
         float(near[0]),
         float(near.mean()),
@@ -83,26 +88,26 @@ def _similarities(
         description,
         float(blocker.resolution @ question.vector),
         max(float(near[0]), description),
-        max(share(words, example) for example in blocker.example_words),
-        max(share(example, words) for example in blocker.example_words),
-        share(words, blocker.description_words),
-        share(words, every),
-        share(words, blocker.resolution_words),
+        max(map(of_question, blocker.example_words)),
+        max(map(of_theirs, blocker.example_words)),
+        of_question(blocker.description_words),
+        in_every,
+        of_question(blocker.resolution_words),
         float((blocker.examples @ blocker.description).max()),
-        float(near[0]) * share(words, every),
+        float(near[0]) * in_every,
         float(near[0]) ** 2,
         description**2,
-        share(words, every | blocker.resolution_words),
+        of_question(every | blocker.resolution_words),
     ]
 
 
-def _margin(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """How far each value is above the highest of the others."""
+def _margins(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """By columns, how far each value is above the highest of the others."""
     if len(values) == 1:
         return values - _ALONE
-    others = np.full(values.shape, values.max(), np.float32)
-    best = int(values.argmax())
-    others[best] = np.delete(values, best).max()
+    highest = np.partition(values, len(values) - 2, axis=0)
+    others = np.tile(highest[-1], (len(values), 1))
+    others[values.argmax(axis=0), np.arange(values.shape[1])] = highest[-2]
     return values - others
 
 

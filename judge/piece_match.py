@@ -6,7 +6,6 @@ question looks for its like in every text, and each text for its own in the ques
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,19 +26,6 @@ _STEPS_OF_ONE_THREAD = 2**18
 _TINY = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """One question against one blocker's texts: examples, description, resolution, in this order.
-
-    Attributes:
-        forth: Of each text and piece of the question the nearest cosine, shape (texts, pieces).
-        back: Of each text the weighted mean of its pieces' nearest cosines, shape (texts,).
-    """
-
-    forth: NDArray[np.float32]
-    back: NDArray[np.float32]
-
-
 def piece_features(
     question: EmbeddedText,
     blockers: Sequence[Sequence[EmbeddedText]],
@@ -53,57 +39,70 @@ def piece_features(
         weights: How telling each word piece is, by its id.
     """
     own = weights[question.pieces] + _TINY
-    matches = [_match(question, texts, weights) for texts in blockers]
-    rows = np.array([_similarities(match, own) for match in matches], np.float32)
-    asked = np.stack([match.forth[:-1].max(axis=0) for match in matches])
+    whole = own / own.sum()
+    rare = own >= np.sort(own)[-_RARE:][0]
+    forth, back = _match(question, [text for texts in blockers for text in texts], weights)
+    ends = np.cumsum([len(texts) for texts in blockers])
+    of_blockers = [slice(end - len(texts), end) for end, texts in zip(ends, blockers, strict=True)]
+    rows = [_similarities(forth[part], back[part], whole, rare) for part in of_blockers]
+    asked = np.stack([forth[part][:-1].max(axis=0) for part in of_blockers])
     best = asked.max(axis=0)
     lost = best - asked
     return np.column_stack(
         [
-            rows,
-            lost @ own / own.sum(),
+            np.array(rows, np.float32),
+            lost @ whole,
             lost.max(axis=1),
-            np.full(len(blockers), (best < _MET) @ own / own.sum()),
+            np.full(len(blockers), (best < _MET) @ whole),
         ]
     ).astype(np.float32)
 
 
 def _match(
     question: EmbeddedText, texts: Sequence[EmbeddedText], weights: NDArray[np.float32]
-) -> _Match:
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """How near a question and texts come to each other, piece by piece.
+
+    Returns:
+        Of each text and piece of the question the nearest cosine, shape (texts, pieces), and of
+        each text the weighted mean of its own pieces' nearest cosines, shape (texts,).
+    """
     starts = np.cumsum([0, *(len(text.pieces) for text in texts[:-1])])
-    states = np.concatenate([text.states for text in texts])
     theirs = weights[np.concatenate([text.pieces for text in texts])] + _TINY
-    cosines = _cosines(states, question.states.astype(np.float32))
+    cosines = _cosines(np.concatenate([text.states for text in texts]), question.states)
     back = np.add.reduceat(cosines.max(axis=1) * theirs, starts) / np.add.reduceat(theirs, starts)
-    return _Match(np.maximum.reduceat(cosines, starts, axis=0), back.astype(np.float32))
+    return np.maximum.reduceat(cosines, starts, axis=0), back.astype(np.float32)
 
 
-def _cosines(theirs: NDArray[np.float16], ours: NDArray[np.float32]) -> NDArray[np.float32]:
+def _cosines(theirs: NDArray[np.float16], ours: NDArray[np.float16]) -> NDArray[np.float32]:
+    question = ours.astype(np.float32).T
     rows = max(1, _STEPS_OF_ONE_THREAD // ours.size)
     parts = [theirs[at : at + rows].astype(np.float32) for at in range(0, len(theirs), rows)]
-    return np.concatenate([part @ ours.T for part in parts])
+    return np.concatenate([part @ question for part in parts])
 
 
-def _similarities(match: _Match, own: NDArray[np.float32]) -> list[float]:
-    whole = own / own.sum()
-    rare = own >= np.sort(own)[-_RARE:][0]
-    examples, description = match.forth[:-2], match.forth[-2]
-    nearest = examples.max(axis=0)
+def _similarities(
+    forth: NDArray[np.float32],
+    back: NDArray[np.float32],
+    whole: NDArray[np.float32],
+    rare: NDArray[np.bool_],
+) -> list[float]:
+    """Of one blocker's texts: examples, description, resolution, in this order."""
+    nearest, description = forth[:-2].max(axis=0), forth[-2]
     asked = np.maximum(nearest, description)
-    all_texts = match.forth.max(axis=0)
-    forth, back = match.forth @ whole, match.back
+    all_texts = np.maximum(asked, forth[-1])
+    there = forth @ whole
     return [
         float(nearest @ whole),
-        float(forth[-2]),
-        float(forth[-1]),
+        float(there[-2]),
+        float(there[-1]),
         float(all_texts @ whole),
-        float(forth[:-2].max()),
-        float(forth[:-2].mean()),
+        float(there[:-2].max()),
+        float(there[:-2].mean()),
         float(back[:-2].max()),
         float(back[:-2].mean()),
         float(back[-2]),
-        float((forth + back)[:-2].max() / 2),
+        float((there + back)[:-2].max() / 2),
         float(asked[rare].min()),
         float(asked[rare].mean()),
         float((asked < _MET) @ whole),

@@ -24,37 +24,43 @@ def contrast_features(
     question: NDArray[np.float32], blockers: Sequence[EmbeddedBlocker]
 ) -> NDArray[np.float32]:
     """Features of a question's vector against each blocker, shape (len(blockers), 9)."""
-    centres = np.stack([_unit(b.examples.mean(axis=0) + b.description) for b in blockers])
+    n = np.array([len(b.examples) for b in blockers], np.float32)
+    starts = np.cumsum([0, *(len(b.examples) for b in blockers[:-1])])
+    examples = np.concatenate([b.examples for b in blockers])
+    descriptions = np.stack([b.description for b in blockers])
+    resolutions = np.stack([b.resolution for b in blockers])
+
+    def mean_of(each: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.asarray((np.add.reduceat(each, starts).T / n).T, np.float32)
+
+    def highest_of(each: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.maximum.reduceat(each, starts)
+
+    centres = _unit(mean_of(examples) + descriptions)
     # One blocker more, at nought, so that a lone blocker is not its own mean.
     mean = centres.sum(axis=0) / (len(blockers) + 1)
-    near = float(question @ _unit(mean))
-    return np.array([[*_similarities(question, b, mean), near] for b in blockers], np.float32)
-
-
-def _similarities(
-    question: NDArray[np.float32], blocker: EmbeddedBlocker, mean: NDArray[np.float32]
-) -> list[float]:
     asked = _unit(question - mean)
-    examples = _unit(blocker.examples - mean)
-    description = _unit(blocker.description - mean)
-    near = examples @ asked
-    centre = _unit(_unit(examples.mean(axis=0)) + description)
+    of_examples, of_descriptions = _unit(examples - mean), _unit(descriptions - mean)
+    near = of_examples @ asked
+    centre = _unit(_unit(mean_of(of_examples)) + of_descriptions)
     # How alike the blocker's own texts are: a question need not be nearer than they are.
-    texts = np.vstack([blocker.examples, blocker.description])
-    alike = float(
-        (np.square(texts.sum(axis=0)).sum() - len(texts)) / (len(texts) ** 2 - len(texts))
-    )
-    plain = blocker.examples @ question
-    return [
-        float(near.max()),
-        float(near.mean()),
-        float(description @ asked),
-        float(_unit(blocker.resolution - mean) @ asked),
-        float(centre @ asked),
-        float(plain.mean()) - alike,
-        float(plain.max()) - alike,
-        float(blocker.description @ question - (blocker.examples @ blocker.description).mean()),
-    ]
+    texts = np.add.reduceat(examples, starts) + descriptions
+    alike = (np.square(texts).sum(axis=1) - (n + 1)) / (np.square(n + 1) - (n + 1))
+    plain = examples @ question
+    described = (examples * np.repeat(descriptions, n.astype(int), axis=0)).sum(axis=1)
+    return np.column_stack(
+        [
+            highest_of(near),
+            mean_of(near),
+            of_descriptions @ asked,
+            _unit(resolutions - mean) @ asked,
+            centre @ asked,
+            mean_of(plain) - alike,
+            highest_of(plain) - alike,
+            descriptions @ question - mean_of(described),
+            np.full(len(blockers), question @ _unit(mean)),
+        ]
+    ).astype(np.float32)
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

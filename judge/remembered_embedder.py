@@ -6,28 +6,57 @@ A serving judge has no use for it: a task's registry is embedded once, and no qu
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from judge.embedder import Embedder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from judge.embedder import EmbeddedText
 
+# What one thread takes of a registry before another may go on with the rest.
+_TAKEN_AT_ONCE = 4
+
 
 class RememberedEmbedder(Embedder):
-    """Each text is embedded once; about 20 KB are kept for it. May be used from several threads."""
+    """Each text is embedded once; about 20 KB are kept for it.
 
-    def __init__(self, *, threads: int = 2) -> None:
-        super().__init__(threads=threads)
-        self._known: dict[str, EmbeddedText] = {}
-        self._embedding = threading.Lock()
+    Several threads share out the texts that all of them want. A pass uses one thread, since threads
+    of different passes wait for each other less than those of one pass.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(threads=1)
+        self._known: dict[str, Future[EmbeddedText]] = {}
+        self._taking = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> list[EmbeddedText]:
         """As `Embedder.embed`; only texts that were never seen cost time."""
-        with self._embedding:
+        while new := self._take(texts):
+            try:
+                found = super().embed(list(new))
+            except BaseException as exc:
+                self._give_up(new, exc)
+                raise
+            for kept, one in zip(new.values(), found, strict=True):
+                kept.set_result(one)
+        return [self._known[text].result() for text in texts]
+
+    def _take(self, texts: Iterable[str]) -> dict[str, Future[EmbeddedText]]:
+        """Some texts that no thread has begun with, which are now the caller's."""
+        with self._taking:
             new = list(dict.fromkeys(text for text in texts if text not in self._known))
-            if new:
-                self._known.update(zip(new, super().embed(new), strict=True))
-        return [self._known[text] for text in texts]
+            taken: dict[str, Future[EmbeddedText]] = {
+                text: Future() for text in new[:_TAKEN_AT_ONCE]
+            }
+            self._known.update(taken)
+            return taken
+
+    def _give_up(self, taken: dict[str, Future[EmbeddedText]], exc: BaseException) -> None:
+        with self._taking:
+            for text in taken:
+                del self._known[text]
+        for kept in taken.values():
+            kept.set_exception(exc)
