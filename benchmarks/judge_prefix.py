@@ -21,7 +21,7 @@ from pathlib import Path
 import anyio
 
 from hil_mcp.vllm_plan import plan_server
-from hil_mcp.vllm_server import running
+from hil_mcp.vllm_server import find_cpu_flags, running
 from judge.client import ChatClient
 from judge.probe import ProbeBlocker, ProbeRegistry
 from judge.prompt import Template, answer_schema, build_prompt, parse_template, policy_template
@@ -91,7 +91,13 @@ async def ask(client: ChatClient, template: Template, number: int) -> int:
 async def measure(python: str, model: Path, questions: int) -> dict[str, object]:
     port = free_port()
     plan = plan_server(
-        str(model), (), python=python, host="127.0.0.1", port=port, served_name="random"
+        str(model),
+        (),
+        python=python,
+        host="127.0.0.1",
+        port=port,
+        cpu_flags=find_cpu_flags(),
+        served_name="random",
     )
     url = f"http://127.0.0.1:{port}"
     forms = {
@@ -129,7 +135,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", type=Path, default=ROOT / ".cache" / "random-llama-30")
     parser.add_argument("--python", default=str(ROOT / ".cache" / "vllm" / "bin" / "python"))
-    parser.add_argument("--questions", type=int, default=16)
+    parser.add_argument("--questions", type=int, default=_AT_ONCE)
     args = parser.parse_args()
     if not args.model.is_dir():
         maker = [args.python, "-m", "tests.support.random_llama", str(args.model), str(LAYERS)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -11,12 +12,11 @@ import anyio
 from clients.process import OutputSink, run_child, start_child
 from hil_mcp.errors import ConfigError, SandboxError
 from hil_mcp.settings import child_environment
-from hil_mcp.vllm_plan import read_gpus
+from hil_mcp.vllm_plan import read_cpu_flags, read_gpus
 from judge.client import CallError, ChatClient
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
-    from pathlib import Path
     from typing import BinaryIO
 
     from clients.process import Child
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _GPU_QUERY = ("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits")
 _QUERY_LIMIT_S = 20.0
+_CPU_INFO = Path("/proc/cpuinfo")
 _QUERY_LIMIT_BYTES = 100_000
 _POLL_S = 0.5
 _TAIL_BYTES = 2000
@@ -105,6 +106,14 @@ async def find_gpus() -> tuple[Gpu, ...]:
     except OSError:
         return ()
     return read_gpus(listed.stdout.data.decode("utf-8", "replace")) if listed.status == 0 else ()
+
+
+def find_cpu_flags() -> frozenset[str]:
+    """What this machine's processor can do, in the kernel's words; empty off Linux."""
+    try:
+        return read_cpu_flags(_CPU_INFO.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return frozenset()
 
 
 async def check_vllm(python: str) -> None:

@@ -40,7 +40,7 @@ def serve(
 
     from hil_mcp.settings import load_settings
     from hil_mcp.vllm_plan import plan_server
-    from hil_mcp.vllm_server import find_gpus
+    from hil_mcp.vllm_server import find_cpu_flags, find_gpus
 
     settings = load_settings(judge_model=model)
     plan = plan_server(
@@ -49,6 +49,7 @@ def serve(
         python=python,
         host=host,
         port=port,
+        cpu_flags=find_cpu_flags(),
         context_tokens=context,
         served_name=served_name,
     )

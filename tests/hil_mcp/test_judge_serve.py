@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from hil_mcp.cli.exit_status import ExitStatus
 from hil_mcp.cli.main import main
 from hil_mcp.errors import ConfigError
-from hil_mcp.vllm_plan import Gpu, plan_server, read_gpus
+from hil_mcp.vllm_plan import Gpu, plan_server, read_cpu_flags, read_gpus
 from judge.build import REFERENCE_MODEL
 from tests.support.fake_vllm import fake_vllm
 from tests.support.ports import free_port
@@ -75,6 +76,28 @@ def test_without_a_gpu_the_options_are_those_of_a_cpu_build() -> None:
     assert plan.environment["VLLM_CPU_KVCACHE_SPACE"] == "2"
 
 
+@pytest.mark.parametrize(
+    ("cpu_info", "dtype"),
+    [
+        ("processor\t: 0\nflags\t\t: fpu avx2 avx512_bf16\n", "bfloat16"),
+        ("processor\t: 0\nFeatures\t: fp asimd bf16\n", "bfloat16"),
+        ("processor\t: 0\nflags\t\t: fpu avx2\nbugs\t\t: bf16\n", "float32"),
+        ("", "float32"),
+    ],
+)
+def test_a_processor_without_bfloat16_computes_in_single_precision(
+    cpu_info: str, dtype: str
+) -> None:
+    flags = read_cpu_flags(cpu_info)
+
+    plan = plan_server(
+        "org/small-1b", [], python="python", host="127.0.0.1", port=8808, cpu_flags=flags
+    )
+
+    assert _option(plan, "--dtype") == dtype
+    assert dtype in plan.notes[0]
+
+
 def test_gpus_are_read_from_the_drivers_tool() -> None:
     text = "NVIDIA A100-SXM4-80GB, 81920\nTesla T4, 15360\nbroken, [N/A]\n\n"
 
@@ -122,7 +145,8 @@ def test_a_key_of_the_users_own_is_named_and_not_shown(
     document = json.loads(capsys.readouterr().out)
     assert document["environment"]["VLLM_API_KEY"] == "(from HIL_MCP_JUDGE_API_KEY)"
     assert "s3cret" not in json.dumps(document)
-    assert document["notes"] == ["no GPU found: for a CPU build of vLLM, which is slow"]
+    (note,) = document["notes"]
+    assert re.fullmatch(r"no GPU found: \S+ for a CPU build of vLLM, which is slow", note)
 
 
 @pytest.mark.parametrize("python", ["missing", "without"])
