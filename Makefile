@@ -24,7 +24,8 @@ test-agents: $(STAMP)
 # A real vLLM on the CPU with a tiny random model, in an environment of its own of 3.4 GB.
 VLLM := .cache/vllm
 test-vllm: $(STAMP) $(VLLM)/.installed
-	$(BIN)/python -m pytest tests/judge --run-vllm --run-bulk -m "vllm or bulk"
+	$(BIN)/python -m pytest tests/judge --run-vllm --run-bulk -m "vllm or bulk" \
+	  -n 2 --dist loadfile
 
 # torchvision and its kin do not fit the torch that comes along, and nothing here needs them.
 $(VLLM)/.installed:
