@@ -12,7 +12,6 @@ _REAL_WORLD = {
     "agents": "drives a real coding agent",
     "docker": "needs a Docker daemon",
     "vllm": "needs a vLLM server",
-    "gpu": "needs a GPU",
 }
 
 
