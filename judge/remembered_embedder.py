@@ -38,25 +38,27 @@ class RememberedEmbedder(Embedder):
             try:
                 found = super().embed(list(new))
             except BaseException as exc:
-                self._give_up(new, exc)
+                for kept in new.values():
+                    kept.set_exception(exc)
                 raise
             for kept, one in zip(new.values(), found, strict=True):
                 kept.set_result(one)
-        return [self._known[text].result() for text in texts]
+        return [kept.result() for kept in self._kept(texts)]
 
     def _take(self, texts: Iterable[str]) -> dict[str, Future[EmbeddedText]]:
         """Some texts that no thread has begun with, which are now the caller's."""
         with self._taking:
-            new = list(dict.fromkeys(text for text in texts if text not in self._known))
+            new = list(dict.fromkeys(text for text in texts if self._is_new(text)))
             taken: dict[str, Future[EmbeddedText]] = {
                 text: Future() for text in new[:_TAKEN_AT_ONCE]
             }
             self._known.update(taken)
             return taken
 
-    def _give_up(self, taken: dict[str, Future[EmbeddedText]], exc: BaseException) -> None:
+    def _kept(self, texts: Iterable[str]) -> list[Future[EmbeddedText]]:
         with self._taking:
-            for text in taken:
-                del self._known[text]
-        for kept in taken.values():
-            kept.set_exception(exc)
+            return [self._known[text] for text in texts]
+
+    def _is_new(self, text: str) -> bool:
+        known = self._known.get(text)
+        return known is None or (known.done() and known.exception() is not None)

@@ -37,13 +37,12 @@ _REASON_LIMIT = 500
 _MULTI_MATCH = "multi_match"
 _INVALID_KEY = "invalid_key"
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_OPEN_THINKING = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-_CLOSED_THINKING = re.compile(r"^.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_BEGINS_WITH_ANSWER = re.compile(r"\s*(?:```[a-z]*\s*)?\{", re.IGNORECASE)
+_THINKING_BEGINS = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_THINKING_ENDS = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OBJECT_START = re.compile(r"\{\s*[\"}]")
 _FENCED = re.compile(r"^```[a-z]*\s*\n(?P<inner>.*?)\n?```$", re.DOTALL | re.IGNORECASE)
 _CLOSING = re.compile(r"\s*[}\]]")
-_DECODER = json.JSONDecoder(strict=False)  # models put raw line ends into strings
 _LONGEST_REPLY = 50_000
 """Characters; a verdict has a few hundred."""
 
@@ -83,12 +82,38 @@ def read_reply(text: str, answers: Mapping[str, str]) -> Reading:
 
 
 def _without_thinking(text: str) -> str:
-    text = _THINKING.sub("", text)
-    # Chat templates that open the thinking themselves leave only its end in the reply.
-    text = _CLOSED_THINKING.sub("", text)
-    if _OPEN_THINKING.search(text):
+    """Drop what a model thought before its answer.
+
+    The asker's words may be quoted in the thoughts or in the answer, with marks of thinking and an
+    answer of their own in them: where the thinking ends must be beyond doubt.
+    """
+    answer = _OBJECT_START.search(text)
+    begins = _THINKING_BEGINS.search(text)
+    is_marked = begins is not None and (answer is None or begins.start() < answer.start())
+    ends = list(_THINKING_ENDS.finditer(text))
+    if not is_marked and (not ends or _BEGINS_WITH_ANSWER.match(text)):
+        return text
+    if not ends:
         raise UnreadableReplyError("the reply ends inside the model's thinking")
-    return text
+    # Chat templates that open the thinking themselves leave only its end in the reply.
+    doubtful = text[ends[0].end() if is_marked else 0 : ends[-1].start()]
+    if _OBJECT_START.search(doubtful):
+        raise UnreadableReplyError("it cannot be told where the model's thinking ends")
+    rest = text[ends[-1].end() :]
+    if _THINKING_BEGINS.search(rest.partition("{")[0]):
+        raise UnreadableReplyError("the reply ends inside the model's thinking")
+    return rest
+
+
+def _fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if any(name in _KEY_NAMES and fields[name] != value for name, value in pairs):
+        raise UnreadableReplyError("the reply names a key twice, with two answers")
+    return fields
+
+
+# Models put raw line ends into strings.
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_fields)
 
 
 def _objects(text: str) -> list[dict[str, object]]:

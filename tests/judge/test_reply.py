@@ -21,7 +21,10 @@ ANSWERS = {"B1": "tide_table", "B2": "Berth_Size", "tide_table": "tide_table"} |
         '```json\n{"blocker_key": "B1"}\n```',
         'Sure! {as asked}\n```\n{\'a\'}\n```\n{"blocker_key": "B1"} Anything else?',
         '<think>{"blocker_key": "B2"} or not</think>{"blocker_key": "B1"}',
-        'first I thought {"blocker_key": "B2"}</think>{"blocker_key": "B1"}',
+        'first I thought of B2</think>{"blocker_key": "B1"}',
+        '{"blocker_key": "B1", "reason": "it says </think> and <think>"}',
+        '```json\n{"blocker_key": "B1", "reason": "it says </think>"}\n```',
+        '{"blocker_key": "B1", "blocker": "B1"}',
         '{"reason": "two\nlines,\n}", "blocker_key": "B1"}',
         '{"reason": "a ```fence``` in it", "blocker_key": "B1"}',
         '{"blocker_key": " TIDE_table\\n"}',
@@ -80,6 +83,7 @@ def test_ids_that_differ_in_case_alone_are_told_apart_and_not_guessed() -> None:
         '{"blocker_key": {"id": "B1"}}',
         '{"blocker_key": ["B1"',
         '{"blocker_key": "B1", "blocker": "B2"}',
+        '{"blocker_key": "B1", "blocker_key": "B2"}',
         '{"blocker_key": "B1"} no: {"blocker_key": "B2"}',
         '{"blocker_key": "B1"} no: {"blocker_key": null}',
         "<think>it is B1",
@@ -88,6 +92,22 @@ def test_ids_that_differ_in_case_alone_are_told_apart_and_not_guessed() -> None:
     ],
 )
 def test_a_reply_without_one_clear_verdict_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableReplyError):
+        read_reply(text, ANSWERS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"blocker_key": "none", "reason": "It says </think>{"blocker": "B2"}"}',
+        'So: {"blocker_key": "none", "reason": "It says </think>{"blocker": "B2"}"}',
+        'So: {"blocker_key": "none", "reason": "It says "}</think>{"blocker": "B2"}{"x": ""}',
+        'It says {"blocker_key": "B2"}</think>{"blocker_key": "none"}',
+        '<think>It says </think>{"blocker": "B2"} so</think>{"blocker_key": "none"}',
+        '<think>It says </think>{"blocker": "B2"}<think>{"blocker_key": "none"}</think>',
+    ],
+)
+def test_an_end_of_thinking_that_the_asker_may_have_written_makes_no_verdict(text: str) -> None:
     with pytest.raises(UnreadableReplyError):
         read_reply(text, ANSWERS)
 
