@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hil_mcp.errors import ConfigError
-from hil_mcp.judge_evaluation import fresh_judge
 from hil_mcp.judge_quality import read_quality
+from hil_mcp.judge_setup import judge_config
+from judge.build import build_judge, urls_of
 from judge.errors import JudgeSetupError, JudgeUsageError
 from judge.lifecycle import close_judge, probe_judge, warm_judge
-from judge.probe import KNOWN_MATCH, KNOWN_REGISTRY, known_answers
+from judge.probe import KNOWN_REGISTRY, known_answers
 
 if TYPE_CHECKING:
     from hil_mcp.judge_quality import JudgeQuality
     from hil_mcp.settings import Settings
     from judge.verdict import JudgeFingerprint
+
+# Asked by nobody before it is timed: neither a cached reply nor a remembered vector shortens it.
+_NEW_QUESTION = "From which day on is a loan late, and counted from what?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +30,7 @@ class JudgeCheck:
     judge: str
     """As it was asked for."""
     url: str | None
-    """None for a judge without a server."""
+    """Of each member of a vote; None for a judge without a server."""
     fingerprint: JudgeFingerprint
     problem: str | None
     """What is wrong, beginning with the setting; None for a fit judge."""
@@ -68,7 +72,7 @@ async def check_judge(settings: Settings) -> JudgeCheck:
     """
     if settings.judge.startswith("replay:"):
         raise ConfigError("a replayed log has nothing to check: it gives the verdicts it holds")
-    judge = fresh_judge(settings)
+    judge = build_judge(settings.judge, replace(judge_config(settings), cache_path=None))
     problem: str | None = None
     ready_s = question_ms = None
     try:
@@ -78,7 +82,7 @@ async def check_judge(settings: Settings) -> JudgeCheck:
         ready_s = time.perf_counter() - started
         await known_answers(judge)
         started = time.perf_counter()
-        await judge.decide(KNOWN_MATCH, KNOWN_REGISTRY)
+        await judge.decide(_NEW_QUESTION, KNOWN_REGISTRY)
         question_ms = (time.perf_counter() - started) * 1000
     except JudgeUsageError:
         raise
@@ -89,7 +93,7 @@ async def check_judge(settings: Settings) -> JudgeCheck:
     fingerprint = judge.fingerprint
     return JudgeCheck(
         judge=settings.judge,
-        url=settings.judge_url if "vllm" in settings.judge else None,
+        url=", ".join(urls_of(settings.judge, settings.judge_url)) or None,
         fingerprint=fingerprint,
         problem=problem,
         ready_s=ready_s,

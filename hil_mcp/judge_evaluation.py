@@ -105,7 +105,7 @@ async def evaluate_judge(
             pairs_path=pairs_path,
             pairs_digest=digest_of_pairs(pairs),
             figures=figures_of(judged, registry_of),
-            is_out_of_fold=isinstance(judge, FittedJudge),
+            is_out_of_fold=isinstance(judge, FittedJudge) and bool(judge.fingerprint.trained_on),
         )
     finally:
         await close_judge(judge)
@@ -133,6 +133,7 @@ def evaluation_document(evaluation: Evaluation) -> dict[str, object]:
         "out_of_fold": evaluation.is_out_of_fold,
         "n": quality.n,
         "failed": figures.failed,
+        "failed_answers": figures.failed_answers,
         "precision": quality.precision.value,
         "precision_interval": quality.precision.interval,
         "recall": quality.recall.value,

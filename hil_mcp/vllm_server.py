@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+import socket
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _GPU_QUERY = ("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits")
 _QUERY_LIMIT_S = 20.0
+_CONNECT_LIMIT_S = 2.0
 _CPU_INFO = Path("/proc/cpuinfo")
 _QUERY_LIMIT_BYTES = 100_000
 _POLL_S = 0.5
@@ -134,6 +137,21 @@ async def check_vllm(python: str) -> None:
             f"{python} has no vLLM: install hil-mcp with its extra vllm, or name the interpreter "
             "of an environment that has it with --python"
         )
+
+
+def refuse_taken(url: str) -> None:
+    """See that nobody listens where the server is to: it would be taken for the server.
+
+    Raises:
+        ConfigError: Somebody does.
+    """
+    place = urlsplit(url)
+    try:
+        with socket.create_connection((place.hostname, place.port), timeout=_CONNECT_LIMIT_S):
+            pass
+    except OSError:
+        return
+    raise ConfigError(f"{url}: another server is there already: end it, or choose another --port")
 
 
 def api_key_path(home: Path) -> Path:

@@ -74,6 +74,17 @@ def build_judge(spec: str, config: JudgeConfig) -> Judge:
     return CachedJudge(judge, config.cache_path)
 
 
+def urls_of(spec: str, default: str) -> list[str]:
+    """The servers that a judge asks, each once; empty for one without a server."""
+    members = spec.partition(":")[2].partition(":")[2] if spec.startswith("vote:") else spec
+    urls: dict[str, None] = {}
+    for member in members.split("+"):
+        match = _SPEC.fullmatch(member.strip())
+        if match and match["name"] == "vllm":
+            urls[_settings(member, match["settings"]).get("url", default)] = None
+    return list(urls)
+
+
 def _vote(text: str, config: JudgeConfig) -> Judge:
     from judge.vote import VoteJudge
 

@@ -152,7 +152,7 @@ class ChatJudge:
             JudgeSetupError: The judge is not fit; the message says which of address, key, model or
                 context window is wrong, or how it answered.
         """
-        await check_served(self._client, self._model)
+        await check_served(self._client, self._model, pace=self._pace)
         await known_answers(self)
 
     async def aclose(self) -> None:

@@ -33,6 +33,11 @@ class Judged:
         return None if isinstance(first, JudgeError) else first
 
     @property
+    def n_verdicts(self) -> int:
+        """How often the judge did not fail."""
+        return sum(not isinstance(answer, JudgeError) for answer in self.answers)
+
+    @property
     def is_flipped(self) -> bool:
         """Whether the verdicts differ between the times it was asked; failures do not count."""
         seen = {answer.blocker_id for answer in self.answers if not isinstance(answer, JudgeError)}

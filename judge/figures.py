@@ -110,13 +110,16 @@ class Figures:
 
     quality: Quality
     failed: int
-    """Pairs without a verdict."""
+    """Pairs whose first answer was a failure: they are in no figure but `flips`."""
+    failed_answers: int
+    """Failures over all repeats."""
     by_kind: dict[str, KindFigures]
     by_type: dict[str, KindFigures]
     """By the type of the expected blocker, over pairs that have one."""
     repeats: int
     flips: Share | None
-    """Pairs whose verdict differs between repeats; None when asked once."""
+    """Pairs whose verdict differs between repeats, among those with two verdicts or more; None when
+    asked once."""
     latency_ms: dict[int, float]
     """Percentile -> milliseconds."""
     tokens: int | None
@@ -143,12 +146,11 @@ def figures_of(judged: Sequence[Judged], registry_of: Callable[[str], RegistryVi
     return Figures(
         quality=quality_of(kept),
         failed=len(judged) - len(kept),
+        failed_answers=sum(len(one.answers) - one.n_verdicts for one in judged),
         by_kind=_grouped(kept, lambda one: one.pair.kind),
         by_type=_grouped(kept, lambda one: _type_of(one, registry_of)),
         repeats=repeats,
-        flips=Share(part=sum(one.is_flipped for one in kept), whole=len(kept))
-        if repeats > 1
-        else None,
+        flips=_flips(judged) if repeats > 1 else None,
         latency_ms=percentiles([verdict.latency_ms for verdict in verdicts]),
         tokens=sum(tokens) if tokens else None,
         unreached=_unreached(kept),
@@ -178,6 +180,11 @@ def percentiles(values: Sequence[float]) -> dict[int, float]:
 
 def _got(one: Judged) -> str | None:
     return None if one.verdict is None else one.verdict.blocker_id
+
+
+def _flips(judged: Iterable[Judged]) -> Share:
+    repeated = [one for one in judged if one.n_verdicts > 1]
+    return Share(part=sum(one.is_flipped for one in repeated), whole=len(repeated))
 
 
 def _is_correct(one: Judged) -> bool:

@@ -33,7 +33,8 @@ _PATTERNS = tuple(
         r"\b(?:you are|act as|pretend to be)\b[^.?!\n]{0,30}\b(?:judge|grader|evaluator)\b",
         r"\b(?:print|reveal|show|list|give|output|repeat|return|dump|leak|tell)\b[^.?!\n]{0,40}"
         r"\b(?:blockers|resolutions|(?:your|its|stored|hidden|every|each|blocker'?s?) resolution"
-        r"|resolution of (?:\w{1,40}_\w{1,40}|(?:the |this |that |a )?blocker)|(?:system|your) prompt)\b",
+        r"|resolution of (?:\w{1,40}_\w{1,40}|(?:the |this |that |a )?blocker)"
+        r"|(?:system|your) prompt)\b",
         r"\bresolution\b[^.?!\n]{0,60}\b(?:verbatim|word for word)\b",
         r"\b(?:reply|respond|answer)\b[^.?!\n]{0,12}\bwith\b[^.?!\n]{0,8}[\{`]",
         r"\b(?:mark|treat|classify|count|accept|approve)\s+(?:this|my)\s+(?:message|question|one)"

@@ -6,19 +6,21 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import anyio
-
 from judge.client import CallError
 from judge.errors import JudgeError, JudgeSetupError
+from judge.retries import RetryRules, with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from judge.client import ChatClient
+    from judge.retries import Pace
     from judge.verdict import Judge
 
 PROBE_LIMIT_S = 10.0
-"""Longest wait for the list of served models, in seconds."""
+"""Longest wait for the list of served models, in seconds, repeated requests included."""
+# What a question's failure says of the settings; a server that failed by itself says nothing.
+_CULPRITS = {"connection": "address", "timeout": "address", "parse": "model", "truncated": "model"}
 CONTEXT_TOKENS = 6600
 """Least context window: the rules and the longest released registry take about 2,500 tokens, a
 question 3,000 at most, a reply that is asked for again 1,024."""
@@ -69,23 +71,28 @@ KNOWN_MATCH_ID = "overdue_days"
 KNOWN_NON_MATCH = "Which font should the headings of the printed poster have?"
 
 
-async def check_served(client: ChatClient, model: str) -> None:
+async def check_served(client: ChatClient, model: str, *, pace: Pace) -> None:
     """See that the server answers, takes the key, and offers the model with enough context.
 
+    A server that is busy, or away for a moment, is asked again.
+
     Raises:
-        JudgeSetupError: It does not; begins with `address`, `key`, `model` or `window`.
+        JudgeSetupError: It does not; begins with `address`, `key`, `model` or `window`, or with
+            `server` where none of these is wrong.
     """
     try:
-        with anyio.fail_after(PROBE_LIMIT_S):
-            served = await client.models()
-    except TimeoutError as exc:
-        raise JudgeSetupError(
-            f"address: {client.base_url} does not answer within {PROBE_LIMIT_S:g} s"
-        ) from exc
-    except CallError as exc:
-        if exc.status == 404:
+        served = await with_retries(
+            lambda _: client.models(), rules=RetryRules(deadline_s=PROBE_LIMIT_S), pace=pace
+        )
+    except JudgeError as exc:
+        cause = exc.__cause__
+        if not isinstance(cause, CallError):
+            raise JudgeSetupError(
+                f"address: {client.base_url} does not answer within {PROBE_LIMIT_S:g} s"
+            ) from exc
+        if cause.status == 404:
             return  # a server without a list; the known questions will tell
-        raise unfit(exc.culprit, str(exc), client.base_url) from exc
+        raise unfit(cause, client.base_url) from exc
     offered = {entry.name: entry for entry in served}
     if model not in offered:
         names = ", ".join(offered) or "nothing"
@@ -112,7 +119,7 @@ async def known_answers(judge: Judge) -> None:
     except JudgeSetupError:
         raise
     except JudgeError as exc:
-        culprit = {"connection": "address", "timeout": "address"}.get(exc.error_class, "model")
+        culprit = _CULPRITS.get(exc.error_class, "server")
         raise JudgeSetupError(f"{culprit}: no verdict on a known question: {exc}") from exc
     if match.blocker_id != KNOWN_MATCH_ID:
         raise JudgeSetupError(
@@ -126,13 +133,15 @@ async def known_answers(judge: Judge) -> None:
         )
 
 
-def unfit(culprit: str | None, cause: str, address: str) -> JudgeSetupError:
+def unfit(error: CallError, address: str) -> JudgeSetupError:
     """The error that names the wrong setting, with the way out."""
-    match culprit:
+    match error.culprit:
         case "key":
-            text = f"key: {address} refuses the API key: {cause}"
+            text = f"key: {address} refuses the API key: {error}"
         case "model" | "window":
-            text = f"{culprit}: {cause}"
+            text = f"{error.culprit}: {error}"
+        case None if error.status is not None and error.is_transient:
+            text = f"server: {address} is there and cannot answer now: {error}: try again later"
         case _:
-            text = f"address: {cause}: is an OpenAI-compatible server running there?"
+            text = f"address: {error}: is an OpenAI-compatible server running there?"
     return JudgeSetupError(text)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import anyio
 
 from judge.errors import JudgeError
+from judge.evaluate import judge_of_task
 from judge.lifecycle import close_judge, probe_judge, warm_judge
 from judge.verdict import JudgeFingerprint, Verdict
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from judge.verdict import Judge, RegistryView
 
 VoteRule = Literal["majority", "unanimous"]
+MEMBER_FAILED = "member_failed"
+"""Flag of a verdict that stands although a member gave none; the reason says why."""
 
 
 class VoteJudge:
@@ -49,7 +52,15 @@ class VoteJudge:
             model=None,
             policy=self._rule,
             members=[member.fingerprint.digest for member in self._members],
+            trained_on=tuple(
+                sorted({task for member in self._members for task in member.fingerprint.trained_on})
+            ),
         )
+
+    def for_evaluation(self, task_id: str) -> VoteJudge:
+        """The same vote of members that were never fitted to this task."""
+        members = [judge_of_task(member)(task_id) for member in self._members]
+        return VoteJudge(members, self._rule, timer=self._timer)
 
     async def decide(self, question: str, registry: RegistryView) -> Verdict:
         """Ask all members and count.
@@ -76,14 +87,15 @@ class VoteJudge:
         )
         if not is_decided:
             first = failures[0]
+            votes = f"; the others: {_counted(given)}" if given else ""
             raise JudgeError(
                 f"{len(failures)} of {len(self._members)} judges failed, and their votes would "
-                f"decide: {first}",
+                f"decide: {first}{votes}",
                 error_class=first.error_class,
                 attempts=sum(failure.attempts for failure in failures)
                 + sum(verdict.attempts for verdict in given),
             ) from first
-        return self._verdict(winner, given, started)
+        return self._verdict(winner, given, failures, started)
 
     async def probe(self) -> None:
         """Probe every member."""
@@ -100,20 +112,32 @@ class VoteJudge:
         for member in self._members:
             await close_judge(member)
 
-    def _verdict(self, winner: str | None, given: Sequence[Verdict], started: float) -> Verdict:
-        votes = Counter(verdict.blocker_id or "no match" for verdict in given)
-        counted = ", ".join(f"{choice}: {count}" for choice, count in votes.most_common())
+    def _verdict(
+        self,
+        winner: str | None,
+        given: Sequence[Verdict],
+        failures: Sequence[JudgeError],
+        started: float,
+    ) -> Verdict:
+        counted = [_counted(given), *(f"failed: {failure}" for failure in failures)]
+        flags = [flag for verdict in given for flag in verdict.flags]
         tokens = [verdict.tokens for verdict in given if verdict.tokens is not None]
         return Verdict(
             blocker_id=winner,
-            reason=f"{self._rule} of {len(self._members)} judges ({counted})",
+            reason=f"{self._rule} of {len(self._members)} judges ({'; '.join(counted)})",
             latency_ms=(self._timer() - started) * 1000,
             tokens=sum(tokens) if tokens else None,
-            attempts=sum(verdict.attempts for verdict in given),
+            attempts=sum(verdict.attempts for verdict in given)
+            + sum(failure.attempts for failure in failures),
             fingerprint=self.fingerprint.digest,
-            flags=tuple(dict.fromkeys(flag for verdict in given for flag in verdict.flags)),
+            flags=tuple(dict.fromkeys([*flags, *[MEMBER_FAILED for _ in failures[:1]]])),
             members=tuple(given),
         )
+
+
+def _counted(given: Sequence[Verdict]) -> str:
+    votes = Counter(verdict.blocker_id or "no match" for verdict in given)
+    return ", ".join(f"{choice}: {count}" for choice, count in votes.most_common())
 
 
 def count_votes(

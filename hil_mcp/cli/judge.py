@@ -89,17 +89,18 @@ def evaluate(
     if labels is not None:
         rows = with_labels(rows, read_labels(labels))
     evaluation = _evaluate(settings, rows, pairs, repeat=repeat)
+    # Kept before it is shown: an evaluation may have taken hours.
+    if store:
+        remark(f"kept: {store_quality(settings.home, evaluation)}")
+    if plot is not None:
+        _write_plot(evaluation, plot)
     if as_json:
         print_json(evaluation_document(evaluation))
     else:
         from hil_mcp.cli.judge_tables import print_evaluation
 
         print_evaluation(evaluation)
-    if plot is not None:
-        _write_plot(evaluation, plot)
-    if store:
-        remark(f"kept: {store_quality(settings.home, evaluation)}")
-    return ExitStatus.JUDGE if evaluation.figures.failed else ExitStatus.DONE
+    return ExitStatus.JUDGE if evaluation.figures.failed_answers else ExitStatus.DONE
 
 
 @app.command("pairs")

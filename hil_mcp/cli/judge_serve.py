@@ -96,9 +96,10 @@ async def _run(
 async def _serve(
     plan: ServerPlan, settings: Settings, url: str, *, wait_s: float, as_json: bool
 ) -> None:
-    from hil_mcp.vllm_server import check_vllm, kept_api_key, running
+    from hil_mcp.vllm_server import check_vllm, kept_api_key, refuse_taken, running
 
     await check_vllm(plan.command[0])
+    refuse_taken(url)
     own_key = settings.judge_api_key
     key = own_key.get_secret_value() if own_key else kept_api_key(settings.home)
     key_place = _key_place(settings)

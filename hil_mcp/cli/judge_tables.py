@@ -63,6 +63,8 @@ def _cost(figures: Figures) -> str:
     parts = [f"{figures.quality.n} pairs"]
     if figures.failed:
         parts.append(f"{figures.failed} without a verdict (left out)")
+    if figures.failed_answers > figures.failed:
+        parts.append(f"{figures.failed_answers} failures in all")
     if figures.flips is not None:
         parts.append(f"{figures.repeats} times, flip rate {_share(figures.flips)}")
     parts.extend(f"p{p} {value:.1f} ms" for p, value in figures.latency_ms.items())
@@ -72,12 +74,17 @@ def _cost(figures: Figures) -> str:
 
 
 def _groups(title: str, groups: dict[str, KindFigures]) -> Table:
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title, "pairs", "matched", "correct", "share, 95 %")
     for name, group in groups.items():
         table.add_row(
-            name, str(group.n), str(group.matched), str(group.correct), _share(group.share)
+            escape(name),
+            str(group.n),
+            str(group.matched),
+            str(group.correct),
+            escape(_share(group.share)),
         )
     return table
 
@@ -91,11 +98,11 @@ def _disagreements(figures: Figures) -> Table:
         question = " ".join(one.question.split())
         shown = question if len(question) <= _QUESTION_WIDTH else question[:_QUESTION_WIDTH] + "…"
         table.add_row(
-            one.task,
-            one.kind,
+            escape(one.task),
+            escape(one.kind),
             escape(shown),
-            one.expected or "-",
-            one.got or "-",
+            escape(one.expected or "-"),
+            escape(one.got or "-"),
             ", ".join(one.tags),
         )
     return table

@@ -11,11 +11,15 @@ from hil_mcp.cli.exit_status import ExitStatus
 from hil_mcp.cli.main import main
 from hil_mcp.errors import DataError
 from hil_mcp.judge_quality import read_quality
+from judge.embedder import Embedder
 from task_store.store import TaskStore
 from tests.support.tasks import make_task
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from judge.embedder import EmbeddedText
 
 Run = tuple[int, str, str]
 
@@ -117,6 +121,19 @@ def test_eval_shows_a_table_keeps_the_figures_and_draws_a_plot(
     assert json.loads(out)["measured_on"] == "pairs.jsonl"
 
 
+def test_eval_shows_names_as_they_are_and_keeps_the_figures_first(
+    pairs: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"task": "boats", "question": "Is it?", "expected": "tide", "kind": "[/of mine]"}
+    pairs.write_text(json.dumps(row) + "\n", encoding="utf-8")
+
+    status, out, _ = _run(capsys, "judge", "eval", str(pairs), "--store")
+
+    assert status == ExitStatus.DONE
+    assert out.count("[/of mine]") == 2
+    assert len(list((home / "judge-quality").iterdir())) == 1
+
+
 def test_a_judge_that_was_never_measured_has_no_quality(home: Path) -> None:
     assert read_quality(home, "0" * 64) is None
     assert read_quality(home, "../../etc/passwd") is None
@@ -188,6 +205,34 @@ def test_check_says_what_is_wrong_with_one_that_is_not(capsys: pytest.CaptureFix
     assert document["fit"] is False
     assert document["problem"].startswith("address: ")
     assert (document["model"], document["policy"]) == ("m", "meaning")
+
+
+def test_check_shows_the_server_of_each_member(capsys: pytest.CaptureFixture[str]) -> None:
+    members = "embedded+vllm(url=http://127.0.0.1:9)+vllm(url=http://127.0.0.1:7,model=m)+vllm"
+
+    status, out, _ = _run(capsys, "judge", "check", "--judge", f"vote:majority:{members}", "--json")
+
+    assert status == ExitStatus.JUDGE
+    assert json.loads(out)["url"] == (
+        "http://127.0.0.1:9, http://127.0.0.1:7, http://127.0.0.1:8808"
+    )
+
+
+def test_check_times_a_question_that_was_never_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+    embed = Embedder.embed
+
+    def noted(self: Embedder, texts: Sequence[str]) -> list[EmbeddedText]:
+        asked.append(texts[0])
+        return embed(self, texts)
+
+    monkeypatch.setattr(Embedder, "embed", noted)
+
+    _run(capsys, "judge", "check", "--judge", "embedded")
+
+    assert asked.count(asked[-1]) == 1
 
 
 @pytest.mark.parametrize("judge", ["replay:log", "vllm(policy=strict)", "none"])

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +161,19 @@ def test_an_interpreter_without_vllm_is_wrong_usage(
 
     assert ended.value.code == ExitStatus.USAGE
     assert str(path) in capsys.readouterr().err
+
+
+def test_a_port_that_somebody_serves_is_wrong_usage(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        port = str(somebody.getsockname()[1])
+        with pytest.raises(SystemExit) as ended:
+            main(["judge", "serve", "--python", str(fake_vllm(tmp_path)), "--port", port])
+
+    assert ended.value.code == ExitStatus.USAGE
+    assert "another server is there already" in capsys.readouterr().err
+    assert not (home / "judge-serve.log").exists()
 
 
 def test_a_server_that_ends_is_told_with_its_last_words(

@@ -99,9 +99,19 @@ async def test_the_flip_rate_counts_pairs_whose_verdict_changes() -> None:
     once = await _figures(pairs, ["tide", "berth", None])
 
     assert figures.flips == Share(part=1, whole=3)
-    assert figures.repeats == 3
+    assert (figures.repeats, figures.failed, figures.failed_answers) == (3, 0, 1)
     assert figures.quality.recall.value == 1.0
     assert once.flips is None
+
+
+async def test_the_flip_rate_is_of_pairs_with_two_verdicts() -> None:
+    pairs = [_pair(None), _pair("tide"), _pair("berth")]
+    rounds = [[None, hiccup(), "berth"], [hiccup(), "tide", "berth"], [hiccup(), None, "berth"]]
+
+    figures = await _figures(pairs, [answer for once in rounds for answer in once], repeat=3)
+
+    assert figures.flips == Share(part=1, whole=2)
+    assert (figures.failed, figures.failed_answers) == (1, 3)
 
 
 async def test_blockers_that_no_question_reaches_are_listed() -> None:

@@ -36,6 +36,17 @@ async def test_a_server_without_a_list_of_models_can_pass() -> None:
     await probe_judge(chat_judge(Endpoint(_fit, models=httpx.Response(404))))
 
 
+async def test_a_server_that_is_busy_for_a_moment_is_asked_again() -> None:
+    busy = httpx.Response(503, headers={"Retry-After": "1"})
+
+    await probe_judge(chat_judge(Endpoint(_fit, refusals=[busy, httpx.ConnectError("reset")])))
+
+
+async def test_a_server_that_fails_at_the_known_questions_is_not_called_a_wrong_model() -> None:
+    with pytest.raises(JudgeSetupError, match=r"^server: no verdict on a known question: HTTP 500"):
+        await probe_judge(chat_judge(Endpoint(lambda _: httpx.Response(500))))
+
+
 @pytest.mark.parametrize(
     ("endpoint", "error"),
     [
@@ -48,7 +59,7 @@ async def test_a_server_without_a_list_of_models_can_pass() -> None:
         (Endpoint(_fit, models=httpx.Response(401)), "^key: .* refuses the API key: HTTP 401"),
         (Endpoint(_fit, models=httpx.ConnectError("refused")), "^address: .*ConnectError"),
         (Endpoint(_fit, models=httpx.Response(200, content=b"<html>")), "^address: .*<html>"),
-        (Endpoint(_fit, models=httpx.Response(500)), "^address: HTTP 500"),
+        (Endpoint(_fit, models=httpx.Response(500)), "^server: .* cannot answer now: HTTP 500"),
     ],
 )
 async def test_a_wrong_setting_is_named_before_any_question(endpoint: Endpoint, error: str) -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from judge.embedded import EmbeddedJudge
 from judge.errors import JudgeError, JudgeSetupError
+from judge.evaluate import judge_of_task
 from judge.lifecycle import close_judge, probe_judge
 from judge.vote import VoteJudge, VoteRule, count_votes
 from tests.support.endpoints import Endpoint, chat_judge, verdict_text
@@ -59,7 +61,11 @@ async def test_only_enough_votes_for_one_blocker_make_a_match(
 async def test_a_failed_member_does_not_matter_where_its_vote_would_not(
     rule: VoteRule, decisions: list[str | Exception | None], winner: str | None
 ) -> None:
-    assert (await _vote(rule, *decisions)).blocker_id == winner
+    verdict = await _vote(rule, *decisions)
+
+    assert verdict.blocker_id == winner
+    assert "member_failed" in verdict.flags
+    assert "failed: " in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -78,6 +84,7 @@ async def test_a_failed_member_whose_vote_would_decide_is_no_verdict(
 
     assert failed.value.error_class == "timeout"
     assert failed.value.attempts >= 3
+    assert ("the others: tide: " in str(failed.value)) == ("tide" in decisions)
 
 
 @pytest.mark.parametrize("rule", ["majority", "unanimous"])
@@ -101,6 +108,18 @@ async def test_the_fingerprint_names_the_rule_and_each_member() -> None:
     assert (fingerprint.backend, fingerprint.policy) == ("vote", "unanimous")
     assert fingerprint.members == [member.fingerprint.digest] * 2
     assert VoteJudge([member] * 3, "unanimous").fingerprint.digest != fingerprint.digest
+
+
+async def test_a_vote_is_evaluated_by_members_that_never_saw_the_task() -> None:
+    fitted = EmbeddedJudge()
+    task = fitted.fingerprint.trained_on[0]
+
+    whole = VoteJudge([fitted, ScriptedJudge([])], "majority")
+    held_out = judge_of_task(whole)(task)
+
+    assert task in whole.fingerprint.trained_on
+    assert task not in held_out.fingerprint.trained_on
+    assert held_out.fingerprint.trained_on
 
 
 async def test_every_member_is_probed_and_closed() -> None:

@@ -60,9 +60,19 @@ class Endpoint:
         *,
         models: Sequence[str] | Reply = (MODEL,),
         context_tokens: int = 8192,
+        refusals: Sequence[Reply] = (),
     ) -> None:
+        """Set up the server.
+
+        Args:
+            replies: To questions.
+            models: What it offers, or its answer to every request for the list.
+            context_tokens: Of each model.
+            refusals: Its answers to the first requests for the list.
+        """
         self._replies = replies if callable(replies) else list(replies)
         self._models = models
+        self._refusals = list(refusals)
         self._context_tokens = context_tokens
         self.requests: list[Request] = []
         self.headers: list[httpx.Headers] = []
@@ -80,6 +90,8 @@ class Endpoint:
         return completion(reply) if isinstance(reply, str) else _returned(reply)
 
     def _listing(self) -> Reply:
+        if self._refusals:
+            return self._refusals.pop(0)
         if isinstance(self._models, httpx.Response | Exception):
             return self._models
         listed = [{"id": name, "max_model_len": self._context_tokens} for name in self._models]
