@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hil_mcp.errors import ConfigError
+from hil_mcp.judge_evaluation import fresh_judge
 from hil_mcp.judge_quality import read_quality
-from hil_mcp.judge_setup import judge_config
-from judge.build import build_judge, urls_of
+from judge.build import urls_of
 from judge.errors import JudgeSetupError, JudgeUsageError
 from judge.lifecycle import close_judge, probe_judge, warm_judge
 from judge.probe import KNOWN_REGISTRY, known_answers
@@ -72,7 +72,7 @@ async def check_judge(settings: Settings) -> JudgeCheck:
     """
     if settings.judge.startswith("replay:"):
         raise ConfigError("a replayed log has nothing to check: it gives the verdicts it holds")
-    judge = build_judge(settings.judge, replace(judge_config(settings), cache_path=None))
+    judge = fresh_judge(settings)
     problem: str | None = None
     ready_s = question_ms = None
     try:

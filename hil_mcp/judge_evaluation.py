@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hil_mcp.settings import Settings
+    from judge.embedder import Embedder
     from judge.figures import Figures, KindFigures
     from judge.intervals import Share
     from judge.pairs import Pair
@@ -47,14 +48,18 @@ class Evaluation:
     """Whether each task was judged by a part that was not fitted to it."""
 
 
-def fresh_judge(settings: Settings) -> Judge:
-    """The judge that the settings name, to be measured: no cache, and no text embedded twice.
+def fresh_judge(settings: Settings, embedder: Embedder | None = None) -> Judge:
+    """The judge that the settings name, to be measured: without a cache of verdicts.
+
+    Args:
+        settings: Name the judge.
+        embedder: For a judge that embeds; None for one of its own.
 
     Raises:
         JudgeUsageError: No judge can be built from the settings.
     """
-    config = judge_config(settings, RememberedEmbedder())
-    return build_judge(settings.judge, replace(config, cache_path=None))
+    config = replace(judge_config(settings, embedder), cache_path=None)
+    return build_judge(settings.judge, config)
 
 
 async def evaluate_judge(
@@ -86,7 +91,7 @@ async def evaluate_judge(
     def registry_of(task: str) -> RegistryView:
         return store.get(task).registry
 
-    judge = fresh_judge(settings)
+    judge = fresh_judge(settings, RememberedEmbedder())  # many pairs have texts in common
     try:
         await probe_judge(judge)
         await warm_judge(judge)

@@ -76,22 +76,27 @@ def build_judge(spec: str, config: JudgeConfig) -> Judge:
 
 def urls_of(spec: str, default: str) -> list[str]:
     """The servers that a judge asks, each once; empty for one without a server."""
-    members = spec.partition(":")[2].partition(":")[2] if spec.startswith("vote:") else spec
+    members = _members(spec.partition(":")[2])[1] if spec.startswith("vote:") else [spec]
     urls: dict[str, None] = {}
-    for member in members.split("+"):
-        match = _SPEC.fullmatch(member.strip())
+    for member in members:
+        match = _SPEC.fullmatch(member)
         if match and match["name"] == "vllm":
             urls[_settings(member, match["settings"]).get("url", default)] = None
     return list(urls)
 
 
+def _members(vote: str) -> tuple[str, list[str]]:
+    """The rule of `RULE:JUDGE+JUDGE`, and its judges."""
+    rule, _, members = vote.partition(":")
+    return rule, [member.strip() for member in members.split("+")]
+
+
 def _vote(text: str, config: JudgeConfig) -> Judge:
     from judge.vote import VoteJudge
 
-    rule, _, members = text.partition(":")
+    rule, specs = _members(text)
     if rule not in ("majority", "unanimous"):
         raise JudgeUsageError(f"unknown vote {rule!r}: majority or unanimous")
-    specs = [member.strip() for member in members.split("+")]
     if len(specs) < 2:
         raise JudgeUsageError(f"vote:{text}: a vote needs two judges or more, joined by +")
     return VoteJudge([_single(member, config) for member in specs], rule)

@@ -121,6 +121,8 @@ class VoteJudge:
     ) -> Verdict:
         counted = [_counted(given), *(f"failed: {failure}" for failure in failures)]
         flags = [flag for verdict in given for flag in verdict.flags]
+        if failures:
+            flags.append(MEMBER_FAILED)
         tokens = [verdict.tokens for verdict in given if verdict.tokens is not None]
         return Verdict(
             blocker_id=winner,
@@ -130,7 +132,7 @@ class VoteJudge:
             attempts=sum(verdict.attempts for verdict in given)
             + sum(failure.attempts for failure in failures),
             fingerprint=self.fingerprint.digest,
-            flags=tuple(dict.fromkeys([*flags, *[MEMBER_FAILED for _ in failures[:1]]])),
+            flags=tuple(dict.fromkeys(flags)),
             members=tuple(given),
         )
 

@@ -217,8 +217,7 @@ def _statuses(summary: RunSummary) -> list[ExitStatus]:
     if any(mode.n_not_graded for mode in summary.modes):
         statuses.append(ExitStatus.DATA)
     if not summary.is_complete:
-        faults = {each.outcome for each in summary.tries if each.is_harness_fault}
-        only_judge = faults == {"judge_error"}
+        only_judge = {each.outcome for each in summary.left_out} == {"judge_error"}
         statuses.append(ExitStatus.JUDGE if only_judge else ExitStatus.PROGRAM)
     return statuses
 

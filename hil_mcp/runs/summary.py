@@ -114,6 +114,8 @@ class RunSummary:
     collected: Collected
     tries: tuple[AttemptRecord, ...]
     """Every attempt that came to an end, the excluded ones too."""
+    left_out: tuple[AttemptRecord, ...]
+    """The last try of each planned attempt that the harness failed every time."""
 
     @property
     def is_complete(self) -> bool:
@@ -139,6 +141,7 @@ def summarise(folder: Path) -> RunSummary:
         ),
         collected=collected,
         tries=tuple(record for state in states for record in state.tries),
+        left_out=tuple(s.tries[-1] for s in states if s.tries and s.counted is None),
     )
 
 

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
 from judge.embedded_registry import embed_blockers
 from judge.embedder import Embedder
+from judge.probe import ProbeBlocker
 from judge.registry_contrast import contrast_features
 
 # Columns of `contrast_features` that these tests read.
 CENTRE, TASK = 4, 8
 
 
-@dataclass(frozen=True)
-class _Blocker:
-    blocker_id: str
-    description: str
-    resolution: str
-    example_questions: tuple[str, ...]
-    type: str | None = None
-
-
 BLOCKERS = (
-    _Blocker("free", "Which berths of the harbour are free is open.", "Empty ones.", ()),
-    _Blocker("long", "The length of a long berth of the harbour is open.", "20 m.", ()),
+    ProbeBlocker(
+        blocker_id="free",
+        description="Which berths of the harbour are free is open.",
+        resolution="Empty ones.",
+        example_questions=(),
+    ),
+    ProbeBlocker(
+        blocker_id="long",
+        description="The length of a long berth of the harbour is open.",
+        resolution="20 m.",
+        example_questions=(),
+    ),
 )
 
 
