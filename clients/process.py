@@ -223,9 +223,11 @@ async def end_marked(mark: str) -> None:
         mark: `NAME=value`, as an environment holds it.
     """
     entry = mark.encode()
+    quiet = 0
     with anyio.CancelScope(shield=True), anyio.move_on_after(_SWEEP_LIMIT_S) as limit:
-        # Again until none is left: one may have been forking while the others were killed.
-        while await anyio.to_thread.run_sync(_kill_marked, entry):  # noqa: ASYNC110
+        # Two looks in a row must find none: what forks and ends hands the mark on unseen.
+        while quiet < 2:
+            quiet = 0 if await anyio.to_thread.run_sync(_kill_marked, entry) else quiet + 1
             # The end of another process gives no event.
             await anyio.sleep(_SWEEP_PAUSE_S)
     if limit.cancelled_caught:
@@ -233,17 +235,31 @@ async def end_marked(mark: str) -> None:
 
 
 def _kill_marked(entry: bytes) -> int:
+    """Kill what is marked; how many there were, with those that may yet turn out to be."""
     found = 0
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
-            is_marked = entry in path.read_bytes().split(b"\0")
+            environment = path.read_bytes()
+            if not environment:
+                found += _is_between_programs(path.parent)
+                continue
         except OSError:  # it has ended, or is another user's
             continue
-        if is_marked and (pid := int(path.parent.name)) != os.getpid():
+        if entry in environment.split(b"\0") and (pid := int(path.parent.name)) != os.getpid():
             found += 1
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
     return found
+
+
+def _is_between_programs(process: Path) -> bool:
+    """Whether a process is just taking up a new program and so shows no environment.
+
+    It shows no command line either, as a zombie, whose `exe` cannot be read.
+    """
+    with suppress(OSError):
+        return not (process / "cmdline").read_bytes() and bool((process / "exe").readlink())
+    return False
 
 
 async def _drain(stream: ByteReceiveStream | None, kept: Sink) -> None:

@@ -38,15 +38,20 @@ _KILL_TIMEOUT_S = 10.0
 _ROOT_CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
 
 # Kills whatever carries the mark of one exec call: Docker has no call for that, and leaves running
-# what a command has put into the background.
+# what a command has put into the background. A process between two programs shows neither
+# environment nor command line, and one that forks and ends hands the mark on unseen: so two looks
+# in a row must find nothing, and nothing that is between two programs (a zombie has no `exe`).
 _SWEEP = """
-for round in 1 2 3 4 5; do
-  left=
+quiet=0 looks=0
+while [ $quiet -lt 2 ] && [ $looks -lt 200 ]; do
+  quiet=$((quiet + 1)) looks=$((looks + 1))
   for f in $(grep -l "HIL_EXEC=$HIL_EXEC" /proc/[0-9]*/environ 2>/dev/null); do
     p=${f#/proc/}; p=${p%/environ}
-    [ "$p" = $$ ] || { kill -9 "$p" 2>/dev/null && left=1; }
+    [ "$p" = $$ ] || { kill -9 "$p" 2>/dev/null && quiet=0; }
   done
-  [ -z "$left" ] && break
+  for f in $(grep -L "" /proc/[0-9]*/cmdline 2>/dev/null); do
+    [ -e "${f%cmdline}exe" ] && quiet=0
+  done
 done
 """
 _RUN_AND_SWEEP = f'"$@"; status=$?{_SWEEP}exit $status'

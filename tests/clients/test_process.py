@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from clients.process import ChildResult, run_child, start_child
+from clients.process import ChildResult, end_marked, run_child, start_child
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,3 +123,19 @@ async def test_pieces_come_as_they_are_written() -> None:
         end = await child.receive()
 
     assert (first, second, end) == (b"one\n", b"two\n", b"")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+async def test_what_left_its_group_is_found_by_its_mark() -> None:
+    mark = f"HIL_MCP_TEST_MARK={secrets.token_hex(8)}"
+    name, _, value = mark.partition("=")
+    started = await run_child(
+        ["sh", "-c", "setsid sleep 60 >/dev/null 2>&1 & echo $!"],
+        env={**ENV, name: value},
+        timeout_s=10,
+        limit_bytes=100,
+    )
+
+    await end_marked(mark)
+
+    await ends(int(started.stdout.data))
