@@ -52,7 +52,10 @@ class _Learned:
     """What only the server could tell."""
 
     model: str | None = None
-    takes_schema: bool = True
+    takes_schema: bool | None = None
+    """None until a structured request was answered or refused; what came first holds for good."""
+    busy_until_s: float = 0.0
+    """Time of the pace's clock before which the server wants no further question."""
 
 
 class ChatJudge:
@@ -103,7 +106,7 @@ class ChatJudge:
             prompt_digest=self._template.digest,
             sampling={
                 **self._sampling.settings(),
-                "structured": self._template.wants_json and self._learned.takes_schema,
+                "structured": self._template.wants_json and self._learned.takes_schema is not False,
             },
         )
 
@@ -132,7 +135,12 @@ class ChatJudge:
             nonlocal attempts
             attempts = attempt
             async with self._places:
-                reply = await self._complete(prompt, attempt)
+                await self._let_the_server_rest()
+                try:
+                    reply = await self._complete(prompt, attempt)
+                except CallError as exc:
+                    self._note_its_wish(exc)
+                    raise
             if reply.tokens is not None:
                 tokens.append(reply.tokens)
             return self._verdict_of(reply, prompt)
@@ -160,15 +168,31 @@ class ChatJudge:
         await self._client.aclose()
 
     async def _complete(self, prompt: Prompt, attempt: int) -> ChatReply:
-        if self._template.wants_json and self._learned.takes_schema:
+        if self._template.wants_json and self._learned.takes_schema is not False:
             try:
-                return await self._client.complete(self._request(prompt, attempt, structured=True))
+                reply = await self._client.complete(self._request(prompt, attempt, structured=True))
             except CallError as exc:
-                if exc.culprit != "format":
+                # Once it took a schema, a refusal is a failure: the fingerprint says structured.
+                if exc.culprit != "format" or self._learned.takes_schema:
                     raise
                 # A server without structured output: our prompt asks for the same JSON in words.
                 self._learned.takes_schema = False
+            else:
+                self._learned.takes_schema = True
+                return reply
         return await self._client.complete(self._request(prompt, attempt, structured=False))
+
+    async def _let_the_server_rest(self) -> None:
+        wait = self._learned.busy_until_s - self._pace.clock()
+        if wait > 0:
+            # Not all at once when the time has come.
+            await self._pace.sleep(wait + self._pace.random() * self._rules.first_wait_s)
+
+    def _note_its_wish(self, error: CallError) -> None:
+        """Hold the other questions back too; over the deadline, each hears it from the server."""
+        if error.retry_after_s is not None and error.retry_after_s < self._rules.deadline_s:
+            until = self._pace.clock() + error.retry_after_s
+            self._learned.busy_until_s = max(self._learned.busy_until_s, until)
 
     def _request(self, prompt: Prompt, attempt: int, *, structured: bool) -> dict[str, object]:
         request: dict[str, object] = {

@@ -42,7 +42,9 @@ class _Verdict(_Part):
     reason: str
     confidence: float | None = None
     raw: str | None = None
+    fingerprint: str
     flags: list[str] = Field(default_factory=list[str])
+    members: list[_Verdict] = Field(default_factory=list["_Verdict"])
 
 
 class _Error(_Part):
@@ -138,16 +140,21 @@ class ReplayJudge:
             raise JudgeError(
                 f"failed when it was recorded: {error.cause}", error_class=error.class_
             )
-        return Verdict(
-            blocker_id=entry.verdict.blocker_id,
-            reason=entry.verdict.reason,
-            confidence=entry.verdict.confidence,
-            raw=entry.verdict.raw,
-            attempts=0,
-            source="replay",
-            fingerprint=self.fingerprint.digest,
-            flags=tuple(entry.verdict.flags),
-        )
+        return _replayed(entry.verdict, self.fingerprint.digest)
+
+
+def _replayed(recorded: _Verdict, fingerprint: str) -> Verdict:
+    return Verdict(
+        blocker_id=recorded.blocker_id,
+        reason=recorded.reason,
+        confidence=recorded.confidence,
+        raw=recorded.raw,
+        attempts=0,
+        source="replay",
+        fingerprint=fingerprint,
+        flags=tuple(recorded.flags),
+        members=tuple(_replayed(member, member.fingerprint) for member in recorded.members),
+    )
 
 
 def _fields(line: bytes) -> dict[str, object]:

@@ -20,6 +20,7 @@ _Result = TypeVar("_Result")
 # What a reply alone can tell to be a wrong setting; an address is wrong only when a probe says so,
 # since a server that is away for a moment looks the same.
 _UNFIT = {"key", "model", "window"}
+_MARGIN_S = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,8 @@ class RetryRules:
     """Mean wait after the first failure; doubled after each."""
     longest_wait_s: float = 4.0
     deadline_s: float = 29.5
-    """For all attempts and the waits between them, the wait for a free place included."""
+    """For all attempts and the waits between them, the wait for a free place included. Less where
+    the caller's own limit (an anyio cancel scope) ends sooner."""
 
 
 async def with_retries(
@@ -60,7 +62,10 @@ async def with_retries(
         JudgeSetupError: A reply says that a setting is wrong.
         JudgeError: Every attempt failed, or the deadline passed; names the last cause.
     """
-    ends = pace.clock() + rules.deadline_s
+    # A caller's own limit comes first: it would end the call without a cause.
+    left_s = anyio.current_effective_deadline() - anyio.current_time() - _MARGIN_S
+    limit_s = min(rules.deadline_s, max(left_s, 0.0))
+    ends = pace.clock() + limit_s
     attempt = 0
     last: CallError | None = None
     while attempt < rules.attempts:
@@ -75,7 +80,7 @@ async def with_retries(
             wait = _wait_s(attempt, last.retry_after_s, rules, pace)
             if pace.clock() + wait >= ends:
                 raise JudgeError(
-                    f"{last}; no time for another attempt within {rules.deadline_s:g} s",
+                    f"{last}; no time for another attempt within {limit_s:.3g} s",
                     error_class=last.error_class,
                     attempts=attempt,
                 ) from last
@@ -84,7 +89,7 @@ async def with_retries(
         break
     cause = f"; before that: {last}" if last else ""
     raise JudgeError(
-        f"no verdict within {rules.deadline_s:g} s{cause}", error_class="timeout", attempts=attempt
+        f"no verdict within {limit_s:.3g} s{cause}", error_class="timeout", attempts=attempt
     ) from last
 
 

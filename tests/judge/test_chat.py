@@ -142,7 +142,7 @@ async def test_a_server_that_never_ends_its_reply_is_left_at_the_deadline() -> N
     assert (failed.value.error_class, failed.value.attempts) == ("timeout", 1)
 
 
-async def test_the_deadline_names_what_went_wrong_before_it() -> None:
+def _failing_then_hanging() -> ChatClient:
     calls = 0
 
     async def fail_then_hang(_: httpx.Request) -> httpx.Response:
@@ -153,14 +153,51 @@ async def test_the_deadline_names_what_went_wrong_before_it() -> None:
         await anyio.sleep_forever()
         raise AssertionError
 
-    client = ChatClient("http://judge.test", transport=httpx.MockTransport(fail_then_hang))
-    rules = RetryRules(deadline_s=0.05, first_wait_s=0.0)
-    judge = ChatJudge(client, policy_template("release"), model=MODEL, rules=rules)
+    return ChatClient("http://judge.test", transport=httpx.MockTransport(fail_then_hang))
+
+
+async def test_the_deadline_names_what_went_wrong_before_it() -> None:
+    rules = RetryRules(deadline_s=0.5, first_wait_s=0.0)
+    judge = ChatJudge(_failing_then_hanging(), policy_template("release"), model=MODEL, rules=rules)
 
     with anyio.fail_after(5), pytest.raises(JudgeError, match="before that: HTTP 502") as failed:
         await judge.decide("Which tide?", REGISTRY)
 
     assert (failed.value.error_class, failed.value.attempts) == ("timeout", 2)
+
+
+async def test_the_callers_own_limit_does_not_hide_what_went_wrong_before_it() -> None:
+    rules = RetryRules(first_wait_s=0.0)
+    judge = ChatJudge(_failing_then_hanging(), policy_template("release"), model=MODEL, rules=rules)
+
+    with anyio.fail_after(1), pytest.raises(JudgeError, match="before that: HTTP 502"):
+        await judge.decide("Which tide?", REGISTRY)
+
+
+async def test_a_server_that_asks_for_time_gets_it_from_all_questions() -> None:
+    time = Time()
+    busy = httpx.Response(429, headers={"Retry-After": "20"})
+    judge = chat_judge(
+        Endpoint([busy, verdict_text("B1")]), rules=RetryRules(attempts=1), time=time
+    )
+    with pytest.raises(JudgeError, match="429"):
+        await judge.decide("Which tide?", REGISTRY)
+
+    await judge.decide("Which tide now?", REGISTRY)
+
+    assert time.waits == [20.125]
+
+
+async def test_a_server_that_is_away_for_long_holds_no_other_question_up() -> None:
+    time = Time()
+    busy = httpx.Response(429, headers={"Retry-After": "3600"})
+    judge = chat_judge(Endpoint([busy, verdict_text("B1")]), time=time)
+    with pytest.raises(JudgeError, match="no time for another attempt"):
+        await judge.decide("Which tide?", REGISTRY)
+
+    await judge.decide("Which tide now?", REGISTRY)
+
+    assert time.waits == []
 
 
 @pytest.mark.parametrize(
@@ -198,6 +235,20 @@ async def test_a_server_without_structured_output_is_asked_in_plain_text_from_th
     assert ["response_format" in request for request in endpoint.requests] == [True, False, False]
     assert '"blocker_key"' in prompt_of(endpoint.requests[1])
     assert judge.fingerprint.sampling["structured"] is False
+
+
+async def test_a_server_that_took_a_schema_is_not_asked_in_plain_text_later() -> None:
+    refusal = httpx.Response(400, json={"message": "response_format: unsupported"})
+    endpoint = Endpoint([verdict_text("B1"), refusal, verdict_text("B1")])
+    judge = chat_judge(endpoint)
+    await judge.decide("Which tide?", REGISTRY)
+
+    with pytest.raises(JudgeError, match="response_format"):
+        await judge.decide("Which tide then?", REGISTRY)
+    await judge.decide("Which tide now?", REGISTRY)
+
+    assert all("response_format" in request for request in endpoint.requests)
+    assert judge.fingerprint.sampling["structured"] is True
 
 
 async def test_an_answer_of_another_model_is_no_verdict() -> None:

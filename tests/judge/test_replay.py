@@ -8,6 +8,7 @@ import pytest
 
 from judge.errors import JudgeError, JudgeSetupError, JudgeUsageError
 from judge.replay import ReplayJudge
+from judge.vote import VoteJudge
 from tests.support.judges import FINGERPRINT, ScriptedJudge, hiccup
 from tests.support.sessions import make_session
 from tests.support.tasks import make_task
@@ -76,6 +77,19 @@ async def test_the_fingerprint_names_the_recorded_judge(tmp_path: Path) -> None:
     assert judge.fingerprint.backend == "replay"
     assert judge.fingerprint.policy == FINGERPRINT.policy
     assert judge.fingerprint.members == (FINGERPRINT.digest,)
+
+
+async def test_the_single_verdicts_of_a_vote_come_again(tmp_path: Path) -> None:
+    members = [ScriptedJudge(["a"]), ScriptedJudge(["a"]), ScriptedJudge(["b"])]
+    session = make_session(tmp_path / "log", VoteJudge(members, "majority"), task=TASK)
+    await session.begin()
+    await session.ask("Which a?", meta={})
+    await session.close("disconnected")
+
+    verdict = await ReplayJudge.from_log(tmp_path / "log").decide("Which a?", TASK.registry)
+
+    assert [member.blocker_id for member in verdict.members] == ["a", "a", "b"]
+    assert {member.fingerprint for member in verdict.members} == {FINGERPRINT.digest}
 
 
 async def test_a_last_line_that_a_crash_cut_is_left_out(tmp_path: Path) -> None:
