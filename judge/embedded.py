@@ -133,9 +133,9 @@ class EmbeddedJudge:
             )
         return self._fingerprint
 
-    def for_evaluation(self, task_id: str) -> EmbeddedJudge:
+    def for_evaluation(self, task_id: str, registry: RegistryView) -> EmbeddedJudge:
         """A judge, sharing encoder and registries, whose head was never fitted to this task."""
-        return EmbeddedJudge(self._core, head=self._core.heads().held_out(task_id))
+        return EmbeddedJudge(self._core, head=self._core.heads().held_out(task_id, registry))
 
     async def warm_up(self, registry: RegistryView | None = None) -> None:
         """Load encoder and heads, and embed `registry` if given, so that no question is slow.

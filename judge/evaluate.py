@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import anyio
@@ -12,7 +12,7 @@ from judge.errors import JudgeError, PairsError
 from judge.pairs import shown_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Sequence
 
     from judge.pairs import Pair
     from judge.verdict import Judge, RegistryView, Verdict
@@ -48,20 +48,37 @@ class Judged:
 class FittedJudge(Protocol):
     """A judge that was fitted to tasks and has parts that were not fitted to some of them."""
 
-    def for_evaluation(self, task_id: str) -> Judge:
-        """A judge that was never fitted to this task; the judge itself for a task it never saw."""
+    def for_evaluation(self, task_id: str, registry: RegistryView) -> Judge:
+        """A judge that was never fitted to this task; the judge itself for a task it never saw.
+
+        Args:
+            task_id: The task as the judge may have known it.
+            registry: Its blockers, by which it is known under another id.
+        """
         ...
 
 
-def judge_of_task(judge: Judge) -> Callable[[str], Judge]:
+JudgeOfTask = Callable[[str, "RegistryView"], "Judge"]
+"""The judge for a task, by its id and its whole registry."""
+
+
+def judge_of_task(judge: Judge) -> JudgeOfTask:
     """The judge for each task: for one that was fitted to tasks, a part that never saw the task."""
-    if isinstance(judge, FittedJudge):
-        return cache(judge.for_evaluation)
-    return lambda _: judge
+    if not isinstance(judge, FittedJudge):
+        return lambda _id, _registry: judge
+    parts: dict[tuple[str, str], Judge] = {}
+
+    def part(task_id: str, registry: RegistryView) -> Judge:
+        key = (task_id, registry.digest)
+        if key not in parts:
+            parts[key] = judge.for_evaluation(task_id, registry)
+        return parts[key]
+
+    return part
 
 
 async def evaluate(
-    judge_of: Callable[[str], Judge],
+    judge_of: JudgeOfTask,
     pairs: Sequence[Pair],
     registry_of: Callable[[str], RegistryView],
     *,
@@ -83,13 +100,17 @@ async def evaluate(
     Raises:
         PairsError: A pair names a blocker that its task has not.
     """
-    shown = [(pair, _registry(registry_of(pair.task), pair)) for pair in pairs]
+    shown = [
+        (pair, judge_of(pair.task, registry), _registry(registry, pair))
+        for pair in pairs
+        for registry in [registry_of(pair.task)]
+    ]
     answers: list[list[Verdict | JudgeError]] = [[] for _ in pairs]
 
     async def ask(place: int) -> None:
-        pair, registry = shown[place]
+        pair, judge, registry = shown[place]
         try:
-            answers[place].append(await judge_of(pair.task).decide(pair.question, registry))
+            answers[place].append(await judge.decide(pair.question, registry))
         except JudgeError as exc:
             answers[place].append(exc)
         if on_answer is not None:
@@ -99,7 +120,7 @@ async def evaluate(
         await _share_out(len(pairs), ask, workers=concurrency)
     return tuple(
         Judged(pair=pair, answers=tuple(given))
-        for (pair, _), given in zip(shown, answers, strict=True)
+        for (pair, _, _), given in zip(shown, answers, strict=True)
     )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from judge.embedded_registry import EmbeddedBlocker, EmbeddedQuestion
+    from judge.verdict import RegistryView
 
 Form = Literal["question", "statement", "multi_topic", "generic", "injection"]
 FORMS: tuple[Form, ...] = ("question", "statement", "multi_topic", "generic", "injection")
@@ -129,17 +130,26 @@ class HeadFile:
     """Ids of all tasks, sorted."""
     folds: tuple[tuple[str, ...], ...]
     """The tasks held out of each fold's head."""
+    blockers: Mapping[str, str]
+    """`description_key` of each blocker trained on, to its task."""
     heads: tuple[Head, ...]
     """The shipped head, then the folds' in order."""
 
-    def held_out(self, task_id: str) -> int:
-        """Index in `heads` of one that never saw this task."""
-        return next((i for i, tasks in enumerate(self.folds, 1) if task_id in tasks), 0)
+    def held_out(self, task_id: str, registry: RegistryView) -> int:
+        """Index in `heads` of one that never saw this task, under whatever id it was imported."""
+        keys = (description_key(blocker.description) for blocker in registry.blockers)
+        known_as = {task_id, *(self.blockers[key] for key in keys if key in self.blockers)}
+        return next((i for i, tasks in enumerate(self.folds, 1) if known_as & set(tasks)), 0)
 
     def tasks_of(self, head: int) -> tuple[str, ...]:
         """The tasks that a head was fitted to."""
         unseen = self.folds[head - 1] if head else ()
         return tuple(task for task in self.trained_on if task not in unseen)
+
+
+def description_key(description: str) -> str:
+    """Names a blocker by what it says, without regard to case and blanks; 16 hex digits."""
+    return hashlib.sha256(" ".join(description.casefold().split()).encode()).hexdigest()[:16]
 
 
 PIECE_WEIGHTS = "piece_weights"
@@ -180,6 +190,7 @@ def read_heads(weights_path: Path) -> HeadFile:
         thresholds=tuple(about["thresholds"]),
         trained_on=tuple(about["trained_on"]),
         folds=tuple(tuple(tasks) for tasks in about["folds"]),
+        blockers={key: task for task, keys in about["blockers"].items() for key in keys},
         heads=heads,
     )
 

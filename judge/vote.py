@@ -57,9 +57,9 @@ class VoteJudge:
             ),
         )
 
-    def for_evaluation(self, task_id: str) -> VoteJudge:
+    def for_evaluation(self, task_id: str, registry: RegistryView) -> VoteJudge:
         """The same vote of members that were never fitted to this task."""
-        members = [judge_of_task(member)(task_id) for member in self._members]
+        members = [judge_of_task(member)(task_id, registry) for member in self._members]
         return VoteJudge(members, self._rule, timer=self._timer)
 
     async def decide(self, question: str, registry: RegistryView) -> Verdict:

@@ -42,7 +42,7 @@ from judge_training_scores import (
 )
 from judge_training_words import word_weights
 
-from judge.head import ARRAYS, PIECE_WEIGHTS, Head
+from judge.head import ARRAYS, PIECE_WEIGHTS, Head, description_key
 
 _FOLDS = 5
 _SEED = 7
@@ -138,6 +138,10 @@ def write_heads(out: Path, fitted: list[Fitted], data: Data) -> None:
         "thresholds": [one.threshold for one in fitted],
         "trained_on": sorted(data.registries),
         "folds": [sorted(n for n, f in data.folds.items() if f == fold) for fold in range(_FOLDS)],
+        "blockers": {
+            name: sorted({description_key(blocker.description) for blocker in registry.raw})
+            for name, registry in sorted(data.registries.items())
+        },
         "words": [{"known": h.words.known, "unseen": h.words.unseen} for h in heads],
         "vocabularies": [list(head.vocabulary) for head in heads],
     }

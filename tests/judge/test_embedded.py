@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from task_store.records import Blocker, BlockerId, Registry
 
 if TYPE_CHECKING:
     from judge import Verdict
+
+_HAND_WRITTEN = Path(__file__).parents[2] / "benchmarks/hard_items/registries.json"
 
 
 def _blocker(blocker_id: str, description: str, resolution: str, *examples: str) -> Blocker:
@@ -197,11 +200,21 @@ async def test_the_same_question_gets_the_same_verdict_from_another_process_star
 def test_an_evaluation_never_asks_a_head_that_saw_the_task(judge: EmbeddedJudge) -> None:
     trained_on = judge.fingerprint.trained_on
 
-    held_out = [judge.for_evaluation(task).fingerprint.trained_on for task in trained_on]
+    held_out = [judge.for_evaluation(task, REGISTRY).fingerprint.trained_on for task in trained_on]
 
     assert len(trained_on) > 100
     assert all(task not in seen for task, seen in zip(trained_on, held_out, strict=True))
-    assert judge.for_evaluation("never_heard_of").fingerprint == judge.fingerprint
+    assert judge.for_evaluation("never_heard_of", REGISTRY).fingerprint == judge.fingerprint
+
+
+def test_an_evaluation_knows_a_task_trained_on_under_another_id(judge: EmbeddedJudge) -> None:
+    written = json.loads(_HAND_WRITTEN.read_text(encoding="utf-8"))["payroll"][0]
+    blocker = _blocker("renamed", f" {written['description'].upper()}", "An answer of its own.")
+
+    held_out = judge.for_evaluation("mine_payroll", Registry(blockers=(blocker,)))
+
+    assert "payroll" in judge.fingerprint.trained_on
+    assert "payroll" not in held_out.fingerprint.trained_on
 
 
 @pytest.mark.parametrize("missing", [*MODEL_FILES, "head.npz", "head.json"])

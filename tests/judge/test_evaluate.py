@@ -40,7 +40,9 @@ async def _judged(
     pairs: Sequence[Pair], decisions: Sequence[str | Exception | None], *, repeat: int = 1
 ) -> tuple[Judged, ...]:
     judge = ScriptedJudge(decisions)
-    return await evaluate(lambda _: judge, pairs, _registry_of, repeat=repeat, concurrency=1)
+    return await evaluate(
+        lambda _id, _registry: judge, pairs, _registry_of, repeat=repeat, concurrency=1
+    )
 
 
 async def _figures(
@@ -173,7 +175,9 @@ async def test_the_curve_drops_the_least_sure_matches_first() -> None:
     ]
     judge = _SureJudge()
 
-    figures = figures_of(await evaluate(lambda _: judge, pairs, _registry_of), _registry_of)
+    figures = figures_of(
+        await evaluate(lambda _id, _registry: judge, pairs, _registry_of), _registry_of
+    )
 
     assert [(p.threshold, p.precision, round(p.recall, 3)) for p in figures.curve] == [
         (0.6, 0.5, 0.667),
@@ -233,7 +237,7 @@ def test_percentiles_are_by_nearest_rank() -> None:
 class _Fitted(ScriptedJudge):
     """Says `tide` itself, and lets a part that never saw the task say `berth`."""
 
-    def for_evaluation(self, task_id: str) -> ScriptedJudge:
+    def for_evaluation(self, task_id: str, registry: RegistryView) -> ScriptedJudge:
         return ScriptedJudge(["berth" if task_id == "t" else None])
 
 
@@ -266,7 +270,7 @@ async def test_questions_are_asked_at_once_and_answers_stay_with_their_pairs() -
     judge = RuleJudge(lambda question: "tide" if int(question) % 3 == 0 else None)
     with anyio.fail_after(5):
         judged = await evaluate(
-            lambda _: judge, pairs, _registry_of, concurrency=7, on_answer=count
+            lambda _id, _registry: judge, pairs, _registry_of, concurrency=7, on_answer=count
         )
 
     assert [one.verdict.blocker_id if one.verdict else "" for one in judged] == [

@@ -115,7 +115,7 @@ async def test_a_vote_is_evaluated_by_members_that_never_saw_the_task() -> None:
     task = fitted.fingerprint.trained_on[0]
 
     whole = VoteJudge([fitted, ScriptedJudge([])], "majority")
-    held_out = judge_of_task(whole)(task)
+    held_out = judge_of_task(whole)(task, REGISTRY)
 
     assert task in whole.fingerprint.trained_on
     assert task not in held_out.fingerprint.trained_on
