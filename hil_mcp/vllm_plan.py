@@ -22,6 +22,8 @@ _BFLOAT16_FLAGS = frozenset(("avx512_bf16", "amx_bf16", "bf16"))
 _USABLE = 0.9
 _BESIDE_WEIGHTS_GIB = 4.0
 _BILLIONS = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)
+# Host that means "every address" -> one of them.
+_NEAR = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # nothing is bound here
 # Word in a model's name -> vLLM's method on a GPU, and bytes a weight.
 _QUANTISED: dict[str, tuple[str | None, float]] = {
     "awq": ("awq_marlin", 0.57),
@@ -70,6 +72,12 @@ def read_cpu_flags(text: str) -> frozenset[str]:
         if name.strip() in {"flags", "Features"}:
             return frozenset(words.split())
     return frozenset()
+
+
+def answering_url(host: str, port: int) -> str:
+    """Where a server that listens on `host` answers from this machine, as a judge's address."""
+    near = _NEAR.get(host, host)
+    return f"http://[{near}]:{port}" if ":" in near else f"http://{near}:{port}"
 
 
 def plan_server(

@@ -39,7 +39,7 @@ def serve(
     import anyio
 
     from hil_mcp.settings import load_settings
-    from hil_mcp.vllm_plan import plan_server
+    from hil_mcp.vllm_plan import answering_url, plan_server
     from hil_mcp.vllm_server import find_cpu_flags, find_gpus
 
     settings = load_settings(judge_model=model)
@@ -58,7 +58,7 @@ def serve(
         return
     for note in plan.notes:
         remark(note)
-    url = f"http://{host}:{port}"
+    url = answering_url(host, port)
     anyio.run(lambda: _run(plan, settings, url, wait_s=wait, as_json=as_json))
 
 

@@ -17,7 +17,7 @@ import pytest
 from hil_mcp.cli.exit_status import ExitStatus
 from hil_mcp.cli.main import main
 from hil_mcp.errors import ConfigError
-from hil_mcp.vllm_plan import Gpu, plan_server, read_cpu_flags, read_gpus
+from hil_mcp.vllm_plan import Gpu, answering_url, plan_server, read_cpu_flags, read_gpus
 from judge.build import REFERENCE_MODEL
 from tests.support.fake_vllm import fake_vllm
 from tests.support.ports import free_port
@@ -97,6 +97,20 @@ def test_a_processor_without_bfloat16_computes_in_single_precision(
 
     assert _option(plan, "--dtype") == dtype
     assert dtype in plan.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8808"),
+        ("judge.lab", "http://judge.lab:8808"),
+        ("0.0.0.0", "http://127.0.0.1:8808"),
+        ("::", "http://[::1]:8808"),
+        ("fd00::7", "http://[fd00::7]:8808"),
+    ],
+)
+def test_the_address_told_is_one_that_a_judge_can_ask(host: str, url: str) -> None:
+    assert answering_url(host, 8808) == url
 
 
 def test_gpus_are_read_from_the_drivers_tool() -> None:
