@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from clients import table
 from hil_mcp.cli.exit_status import ExitStatus
 from hil_mcp.cli.main import main
+from tests.support.endpoints import MODEL
+from tests.support.judge_server import judge_that_fails_later
 from tests.support.scripted_model import Call, Fault, Turn, after_faults, model_endpoint, play
 from tests.support.small_client import KEY_VARIABLE, SMALL_AGENT, install_small_agent
 
@@ -118,3 +121,20 @@ def test_a_run_that_the_endpoint_failed_says_so_and_is_resumed(
     assert "1 failed by the harness" in shown.err
     assert document["n_tries_by_outcome"] == {"model_error": 1, "finished": 1}
     assert document["modes"][0]["n_counted"] == 1
+
+
+def test_a_run_that_only_the_judge_kept_from_its_end_has_the_judges_status(
+    small: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asks = play(Turn(calls=(Call("ask_human", {"question": "Which lockers count as late?"}),)))
+    changed = {"--modes": "ask_human", "--judge": "vllm"}
+    arguments = [changed.get(before, word) for before, word in pairwise(("", *small))]
+    monkeypatch.setenv("HIL_MCP_JUDGE_MODEL", MODEL)
+
+    with judge_that_fails_later() as address, model_endpoint(asks) as model:
+        monkeypatch.setenv("HIL_MCP_JUDGE_URL", address)
+        status = _run(*arguments, "--base-url", model.url, "--json")
+
+    document = json.loads(capsys.readouterr().out)
+    assert status == ExitStatus.JUDGE
+    assert document["n_tries_by_outcome"] == {"judge_error": 1}
