@@ -33,7 +33,7 @@ _READS_AS: Mapping[Form, str] = {
     "generic": "reads as a question that fits any task",
     "injection": "reads as no question to a person about the task",
 }
-_POLICY = "similarity-3"
+_POLICY = "similarity-4"
 _HEAD_PATH = Path(__file__).parent / "model" / "head.npz"
 # Registries kept embedded: one server holds one task, an evaluation goes through many variants.
 _KEPT_REGISTRIES = 64

@@ -10,14 +10,19 @@ import math
 import re
 from functools import lru_cache
 
+from judge.guard import is_ordered
+
 # None of the 1,328 matching questions of the public tasks has any of these.
-_INJECTION = re.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,60}"
-    r"\b(?:rule|instruct|prompt|above|previous|prior|guideline|polic)"
-    r"|\bblockers?\b|blocker_?(?:key|id)"
-    r"|\bresolutions?\b.{0,40}\b(?:verbatim|each|every|all)"
+_MACHINERY = re.compile(
+    r"blocker_?(?:key|id)(?!\W{0,3}(?:column|field))"
     r"|\b(?:system|assistant|developer)\s*(?:prompt|message|:)|end of (?:agent |user )?message"
     r"|\bverbatim\b|\"reasoning\"|example questions\s*:",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,60}"
+    r"\b(?:rule|instruct|prompt|above|previous|prior|guideline|polic)"
+    r"|\bblockers?\b|\bresolutions?\b.{0,40}\b(?:verbatim|each|every|all)",
     re.IGNORECASE | re.DOTALL,
 )
 _REQUEST = re.compile(
@@ -76,7 +81,7 @@ _KEPT_TEXTS = 4096
 
 def is_injection(question: str) -> bool:
     """Whether the text speaks to the judge, or of blockers as such, in one of the known ways."""
-    return _INJECTION.search(question) is not None
+    return _MACHINERY.search(question) is not None or is_ordered(_ORDER, question)
 
 
 def asks(question: str) -> bool:
