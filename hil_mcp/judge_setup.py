@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hil_mcp.judging import BackgroundJudge
+from hil_mcp.settings import variables
 from judge.build import JudgeConfig, build_judge
 from judge.lifecycle import prepare_judge
 
@@ -28,6 +29,7 @@ def judge_config(settings: Settings, embedder: Embedder | None = None) -> JudgeC
         url=settings.judge_url,
         model=settings.judge_model,
         api_key=key.get_secret_value() if key else None,
+        read_variable=lambda name: variables([name]).get(name),
         policy=settings.judge_policy,
         prompt_file=settings.judge_prompt_file,
         cache_path=cache_path,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from judge.errors import JudgeUsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from judge.embedder import Embedder
     from judge.verdict import Judge
 
@@ -25,6 +27,9 @@ class JudgeConfig:
     """Base address of an OpenAI-compatible server, with or without `/v1`."""
     model: str = REFERENCE_MODEL
     api_key: str | None = field(default=None, repr=False)
+    """For the server at `url`, and for no other that a vote's member may name."""
+    read_variable: Callable[[str], str | None] = lambda _: None
+    """Gives the value of an environment variable that a member names for its key."""
     policy: str = "release"
     """`release` or `meaning`; see docs/judge.md."""
     prompt_file: Path | None = None
@@ -41,9 +46,10 @@ class JudgeConfig:
 
 
 _SPECS = "embedded, vllm, replay:FILE or vote:RULE:JUDGE+JUDGE"
+_MEMBER_SPECS = "embedded or vllm, in a vote"
 # A name, and settings of its own in brackets: `vllm(model=NAME,policy=meaning)`.
 _SPEC = re.compile(r"(?P<name>[a-z]+)(?:\((?P<settings>[^()]*)\))?")
-_OWN_SETTINGS = ("url", "model", "policy")
+_OWN_SETTINGS = ("url", "model", "policy", "key_variable")
 
 
 def build_judge(spec: str, config: JudgeConfig) -> Judge:
@@ -51,7 +57,8 @@ def build_judge(spec: str, config: JudgeConfig) -> Judge:
 
     Args:
         spec: `embedded`, `vllm`, `replay:FILE`, or `vote:majority:A+B+C` and `vote:unanimous:A+B`
-            of the others. `vllm(model=…,policy=…,url=…)` overrules `config` for one judge.
+            of the others. `vllm(model=…,policy=…,url=…,key_variable=…)` overrules `config` for one
+            judge.
         config: Settings of the backends.
 
     Raises:
@@ -99,10 +106,10 @@ def _vote(text: str, config: JudgeConfig) -> Judge:
         raise JudgeUsageError(f"unknown vote {rule!r}: majority or unanimous")
     if len(specs) < 2:
         raise JudgeUsageError(f"vote:{text}: a vote needs two judges or more, joined by +")
-    return VoteJudge([_single(member, config) for member in specs], rule)
+    return VoteJudge([_single(member, config, known=_MEMBER_SPECS) for member in specs], rule)
 
 
-def _single(spec: str, config: JudgeConfig) -> Judge:
+def _single(spec: str, config: JudgeConfig, *, known: str = _SPECS) -> Judge:
     match = _SPEC.fullmatch(spec)
     name = match["name"] if match else ""
     settings = _settings(spec, match["settings"] if match else None)
@@ -116,13 +123,25 @@ def _single(spec: str, config: JudgeConfig) -> Judge:
                 replace(
                     config,
                     url=settings.get("url", config.url),
+                    api_key=_key(spec, settings, config),
                     model=settings.get("model", config.model),
                     policy=settings.get("policy", config.policy),
                     prompt_file=None if "policy" in settings else config.prompt_file,
                 )
             )
         case _:
-            raise JudgeUsageError(f"unknown judge {spec!r}: {_SPECS}")
+            raise JudgeUsageError(f"unknown judge {spec!r}: {known}")
+
+
+def _key(spec: str, settings: Mapping[str, str], config: JudgeConfig) -> str | None:
+    """The key for a judge's server: its own, or the configured one for the configured server."""
+    variable = settings.get("key_variable")
+    if variable is None:
+        return config.api_key if settings.get("url", config.url) == config.url else None
+    key = config.read_variable(variable)
+    if not key:
+        raise JudgeUsageError(f"judge {spec!r}: the environment has no variable {variable}")
+    return key
 
 
 def _settings(spec: str, text: str | None) -> dict[str, str]:

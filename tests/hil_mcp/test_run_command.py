@@ -12,7 +12,7 @@ from clients import table
 from hil_mcp.cli.exit_status import ExitStatus
 from hil_mcp.cli.main import main
 from tests.support.endpoints import MODEL
-from tests.support.judge_server import judge_that_fails_later
+from tests.support.judge_server import judge_server
 from tests.support.scripted_model import Call, Fault, Turn, after_faults, model_endpoint, play
 from tests.support.small_client import KEY_VARIABLE, SMALL_AGENT, install_small_agent
 
@@ -131,8 +131,8 @@ def test_a_run_that_only_the_judge_kept_from_its_end_has_the_judges_status(
     arguments = [changed.get(before, word) for before, word in pairwise(("", *small))]
     monkeypatch.setenv("HIL_MCP_JUDGE_MODEL", MODEL)
 
-    with judge_that_fails_later() as address, model_endpoint(asks) as model:
-        monkeypatch.setenv("HIL_MCP_JUDGE_URL", address)
+    with judge_server() as judge, model_endpoint(asks) as model:
+        monkeypatch.setenv("HIL_MCP_JUDGE_URL", judge.url)
         status = _run(*arguments, "--base-url", model.url, "--json")
 
     document = json.loads(capsys.readouterr().out)

@@ -9,8 +9,10 @@ import pytest
 from judge.build import JudgeConfig, build_judge
 from judge.cache import CachedJudge
 from judge.errors import JudgeUsageError
-from judge.lifecycle import close_judge
+from judge.lifecycle import close_judge, probe_judge
 from tests.judge.test_replay import TASK
+from tests.support.endpoints import MODEL
+from tests.support.judge_server import judge_server
 from tests.support.judges import ScriptedJudge
 from tests.support.sessions import make_session
 
@@ -41,6 +43,21 @@ async def test_settings_in_brackets_hold_for_one_judge_of_a_vote() -> None:
     await close_judge(judge)
 
 
+async def test_a_key_goes_to_no_server_but_its_own() -> None:
+    with judge_server() as own, judge_server() as other, judge_server() as third:
+        members = f"vllm+vllm(url={other.url})+vllm(url={third.url},key_variable=THIRD)"
+        config = JudgeConfig(
+            url=own.url, model=MODEL, api_key="k1", read_variable={"THIRD": "k3"}.get
+        )
+        judge = build_judge(f"vote:majority:{members}", config)
+        await probe_judge(judge)
+        await close_judge(judge)
+
+    assert own.keys == {"Bearer k1"}
+    assert other.keys == {None}
+    assert third.keys == {"Bearer k3"}
+
+
 async def test_a_replayed_log_is_read_at_once(tmp_path: Path) -> None:
     session = make_session(tmp_path / "log", ScriptedJudge(["a"]), task=TASK)
     await session.begin()
@@ -69,10 +86,11 @@ async def test_a_cache_is_put_before_the_judge_where_one_is_named(tmp_path: Path
         ("vote", "unknown judge 'vote'"),
         ("vote:most:vllm+vllm", "unknown vote 'most': majority or unanimous"),
         ("vote:majority:vllm", "two judges or more"),
-        ("vote:majority:vllm+replay:x", "unknown judge 'replay:x'"),
+        ("vote:majority:vllm+replay:x", "unknown judge 'replay:x': embedded or vllm, in a vote"),
         ("vllm(policy=strict)", "unknown judge policy 'strict'"),
-        ("vllm(seed=3)", "'seed=3' is none of url=…, model=…, policy=…"),
+        ("vllm(seed=3)", "'seed=3' is none of url=…, model=…, policy=…, key_variable=…"),
         ("vllm(model=)", "'model=' is none of"),
+        ("vllm(key_variable=NOWHERE)", "the environment has no variable NOWHERE"),
         ("embedded(model=x)", "unknown judge"),
     ],
 )

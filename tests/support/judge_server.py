@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,18 @@ _PLACE = [blocker.blocker_id for blocker in KNOWN_REGISTRY.blockers].index(KNOWN
 _KNOWN = {KNOWN_MATCH: f"B{_PLACE}", KNOWN_NON_MATCH: "none"}
 
 
+@dataclass
+class JudgeServer:
+    """Where it is, and what it was sent."""
+
+    url: str
+    keys: set[str | None]
+    """All Authorization headers; None for a request without."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    about: JudgeServer
 
     def log_message(self, format: str, *args: object) -> None:
         """Stay quiet."""
@@ -40,6 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def _send(self, status: int, document: object) -> None:
+        self.about.keys.add(self.headers["authorization"])
         body = json.dumps(document).encode()
         self.send_response(status)
         self.send_header("content-length", str(len(body)))
@@ -48,14 +60,21 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def judge_that_fails_later() -> Generator[str]:
-    """Its address, for the time of the context; the model is called `MODEL`."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+def judge_server() -> Generator[JudgeServer]:
+    """The server for the time of the context; its model is called `MODEL`."""
+    about = JudgeServer(url="", keys=set())
+
+    class Handler(_Handler):
+        pass
+
+    Handler.about = about
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        about.url = f"http://127.0.0.1:{server.server_address[1]}"
+        yield about
     finally:
         server.shutdown()
         thread.join()
