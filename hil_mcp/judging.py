@@ -1,8 +1,9 @@
 """A judge that gets ready while the server already answers.
 
 Over stdio an agent waits about two seconds for its tools: the judge's model is loaded, or its
-server probed, behind that. A judge that turns out unfit fails each question as `judge_unfit`; it is
-never replaced and never says "no".
+server probed, behind that. A judge that turns out unfit fails a question as `judge_unfit`; it is
+never replaced and never says "no". The next question finds out anew, since a server may have been
+starting.
 """
 
 from __future__ import annotations
@@ -36,14 +37,13 @@ class BackgroundJudge:
         self._get_ready = get_ready
         self._is_ready = anyio.Event()
         self._unfit: JudgeError | None = None
+        self._checks = 0
+        self._checking = anyio.Lock()
 
     async def run(self) -> None:
-        """Get the judge ready, once; remembers why it is unfit instead of raising."""
+        """Get the judge ready; remembers why it is unfit instead of raising."""
         try:
-            if self._get_ready is not None:
-                await self._get_ready()
-        except JudgeError as exc:
-            self._unfit = exc
+            await self._check()
         finally:
             self._is_ready.set()
 
@@ -67,7 +67,10 @@ class BackgroundJudge:
             await self._is_ready.wait()
 
     async def decide(self, question: str, registry: RegistryView) -> Verdict:
-        """Decide once ready; see `judge.Judge`."""
+        """Decide once ready; see `judge.Judge`. A judge that was unfit is checked again before."""
+        await self.settled()
+        if self._unfit is not None:
+            await self._check_again()
         await self.ready()
         return await self._judge.decide(question, registry)
 
@@ -75,3 +78,19 @@ class BackgroundJudge:
     def fingerprint(self) -> JudgeFingerprint:
         """The wrapped judge's."""
         return self._judge.fingerprint
+
+    async def _check(self) -> None:
+        try:
+            if self._get_ready is not None:
+                await self._get_ready()
+        except JudgeError as exc:
+            self._unfit = exc
+        else:
+            self._unfit = None
+        self._checks += 1
+
+    async def _check_again(self) -> None:
+        checks = self._checks
+        async with self._checking:
+            if checks == self._checks:  # else another question has just found out
+                await self._check()
