@@ -15,7 +15,7 @@ from hil_mcp.events import Delivery, Question, QuestionStarted
 from hil_mcp.session import AGENT_GONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hil_mcp.events import AgentInfo, JudgeInfo
     from hil_mcp.modes import Mode
@@ -209,8 +209,19 @@ def score_session(record: SessionRecord) -> SessionScore:
         duplicate_events=record.duplicate_events,
         unknown_events=record.unknown_events,
         skipped_lines=record.skipped_lines,
-        warnings=record.warnings,
+        warnings=(*record.warnings, *_changed_judge(record)),
     )
+
+
+def _changed_judge(record: SessionRecord) -> Iterator[str]:
+    judge = record.start.judge
+    verdicts = [q.verdict for q in record.of(Question) if q.verdict is not None]
+    other = sum(judge is None or verdict.fingerprint != judge.fingerprint for verdict in verdicts)
+    if other:
+        yield (
+            f"{record.path}: {other} of {len(verdicts)} verdicts have another judge's fingerprint "
+            "than the session began with: its server was not there at first, or has changed"
+        )
 
 
 def score_conditions(

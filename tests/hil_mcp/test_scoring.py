@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,12 +12,15 @@ from hil_mcp.events import Delivery, EventBody, QuestionStarted
 from hil_mcp.modes import Mode
 from hil_mcp.scoring import SessionScore, SetScore, score_session, score_sets
 from hil_mcp.session_reader import read_session
+from tests.support.judges import FINGERPRINT, ScriptedJudge, hiccup
 from tests.support.sessions import ask_all, make_session, question, write_log
 from tests.support.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from judge.verdict import JudgeFingerprint
 
 
 def _blockers(count: int) -> tuple[str, ...]:
@@ -111,6 +115,27 @@ async def test_a_failed_judgement_counts_as_a_question_and_makes_the_session_inv
     assert one.n_valid == 0
     assert one.headline.ask_f1 is None
     assert one.count_all.ask_f1 == pytest.approx(0.666667, abs=1e-6)
+
+
+class _Changed(ScriptedJudge):
+    """Goes by another name than that of its verdicts."""
+
+    @property
+    def fingerprint(self) -> JudgeFingerprint:
+        return replace(FINGERPRINT, model="the one before")
+
+
+async def test_verdicts_of_another_judge_than_the_session_s_are_told(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    session = make_session(log, _Changed(["a", None, hiccup("timeout")]))
+    await session.begin()
+    for thing in ("a", "b", "c"):
+        await session.ask(f"Which {thing}?", meta={})
+    await session.close("disconnected")
+
+    (warning,) = score_session(read_session(log)).warnings
+
+    assert "2 of 2 verdicts have another judge's fingerprint" in warning
 
 
 async def test_a_question_lost_with_the_server_makes_the_session_invalid(tmp_path: Path) -> None:

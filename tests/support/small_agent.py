@@ -38,7 +38,9 @@ def post(url: str, headers: dict[str, str], document: Document) -> str:
 
 
 def tell(**event: object) -> None:
-    print(json.dumps(event), flush=True)
+    # One write a line: calls are made by threads at the same time.
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
 
 
 class Server:
