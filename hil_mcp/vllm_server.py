@@ -30,6 +30,7 @@ _CONNECT_LIMIT_S = 2.0
 _CPU_INFO = Path("/proc/cpuinfo")
 _QUERY_LIMIT_BYTES = 100_000
 _POLL_S = 0.5
+_LAST_WORDS_S = 0.5
 _TAIL_BYTES = 2000
 
 
@@ -48,11 +49,13 @@ class RunningServer:
         return self._child.pid
 
     async def watch(self, log: BinaryIO) -> None:
-        """Copy its output until it ends."""
+        """Copy its output until it ends, though its children may hold the pipes open."""
         kept = _LogSink(log)
         async with anyio.create_task_group() as reading:
             reading.start_soon(self._child.drain_stdout, kept)
             reading.start_soon(self._child.drain_stderr, kept)
+            await self._child.wait()
+            reading.cancel_scope.deadline = anyio.current_time() + _LAST_WORDS_S
         self._ended.set()
 
     async def wait_until_it_answers(

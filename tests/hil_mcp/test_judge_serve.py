@@ -190,13 +190,15 @@ def test_a_port_that_somebody_serves_is_wrong_usage(
     assert not (home / "judge-serve.log").exists()
 
 
+@pytest.mark.parametrize("model", ["broken", "broken-and-forking"])
 def test_a_server_that_ends_is_told_with_its_last_words(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     python = fake_vllm(tmp_path)
+    arguments = ["--python", str(python), "--model", model, "--served-name", "m"]
 
     with pytest.raises(SystemExit) as ended:
-        main(["judge", "serve", "--python", str(python), "--model", "broken"])
+        main(["judge", "serve", *arguments, "--port", str(free_port()), "--wait", "30"])
 
     assert ended.value.code == ExitStatus.PROGRAM
     err = capsys.readouterr().err

@@ -19,6 +19,8 @@ if sys.argv[1] == "-c":
     sys.exit({status})
 options = dict(zip(sys.argv[3::1], sys.argv[4::1]))
 print("loading", options["--model"], flush=True)
+if "forking" in options["--model"]:
+    os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "60")
 if "broken" in options["--model"]:
     print("ValueError: no such model", file=sys.stderr, flush=True)
     sys.exit(1)
