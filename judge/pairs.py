@@ -7,10 +7,9 @@ blocker's examples, `hide_blocker` takes a blocker out of the registry.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 
     from judge.verdict import BlockerView, RegistryView
 
-HUMAN_KIND = "human"
-"""Kind of a pair that stands in no derived file, only in one of labels."""
-_NO_BLOCKER = {"", "-", "none", "null"}
-_LABEL_COLUMNS = ("task", "question", "expected")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
@@ -41,6 +35,8 @@ class Pair:
     kind: str
     hide_example: bool = False
     hide_blocker: str | None = None
+    place: str | None = field(default=None, compare=False)
+    """File and line that say what is expected, for messages; no part of the pair itself."""
 
 
 class _Row(BaseModel):
@@ -80,11 +76,12 @@ def read_pairs(path: Path) -> tuple[Pair, ...]:
         PairsError: The file cannot be read, a line is no pair, or there is none.
     """
     pairs: list[Pair] = []
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, line in enumerate(file_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            pairs.append(Pair(**_Row.model_validate_json(line).model_dump()))
+            row = _Row.model_validate_json(line)
+            pairs.append(Pair(**row.model_dump(), place=f"{path}: line {number}"))
         except ValidationError as exc:
             first = exc.errors()[0]
             place = ".".join(str(part) for part in first["loc"]) or "the line"
@@ -100,7 +97,7 @@ def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
     Raises:
         PairsError: The file cannot be written.
     """
-    lines = [json.dumps(asdict(pair), ensure_ascii=False) + "\n" for pair in pairs]
+    lines = [json.dumps(_values(pair), ensure_ascii=False) + "\n" for pair in pairs]
     try:
         path.write_text("".join(lines), encoding="utf-8")
     except OSError as exc:
@@ -109,54 +106,8 @@ def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
 
 def digest_of_pairs(pairs: Iterable[Pair]) -> str:
     """SHA-256 over the pairs in order, as 64 hex digits."""
-    text = json.dumps([asdict(pair) for pair in pairs], sort_keys=True)
+    text = json.dumps([_values(pair) for pair in pairs], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def read_labels(path: Path) -> tuple[Pair, ...]:
-    """Read human labels: a CSV file with the columns task, question, expected; others are ignored.
-
-    An empty `expected`, `-` or `none` says that the question asks for no blocker.
-
-    Raises:
-        PairsError: The file cannot be read, or a column or a value is missing.
-    """
-    rows = csv.DictReader(_text(path).splitlines(keepends=True))
-    missing = [name for name in _LABEL_COLUMNS if name not in (rows.fieldnames or ())]
-    if missing:
-        raise PairsError(f"{path}: column {missing[0]} is missing: {','.join(_LABEL_COLUMNS)}")
-    labels: list[Pair] = []
-    for row in rows:
-        task, question, expected = ((row[name] or "").strip() for name in _LABEL_COLUMNS)
-        if not task or not question:
-            raise PairsError(f"{path}: line {rows.line_num}: task and question must be given")
-        labels.append(
-            Pair(
-                task=task,
-                question=question,
-                expected=None if expected.lower() in _NO_BLOCKER else expected,
-                kind=HUMAN_KIND,
-                hide_example=True,
-            )
-        )
-    return tuple(labels)
-
-
-def with_labels(pairs: Sequence[Pair], labels: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Put human labels over derived ones: the same task and question keeps its kind.
-
-    A pair with a hidden blocker keeps its own label: a label speaks of the whole registry.
-    """
-    said = {(label.task, label.question): label.expected for label in labels}
-    known = {(pair.task, pair.question) for pair in pairs if pair.hide_blocker is None}
-    relabelled = [
-        replace(pair, expected=said[pair.task, pair.question])
-        if (pair.task, pair.question) in said and pair.hide_blocker is None
-        else pair
-        for pair in pairs
-    ]
-    added = [label for label in labels if (label.task, label.question) not in known]
-    return (*relabelled, *added)
 
 
 def shown_registry(registry: RegistryView, pair: Pair) -> RegistryView:
@@ -185,8 +136,24 @@ def _shown(blocker: BlockerView, hidden: str | None) -> ShownBlocker:
     )
 
 
-def _text(path: Path) -> str:
+def _values(pair: Pair) -> dict[str, object]:
+    values = asdict(pair)
+    del values["place"]
+    return values
+
+
+def file_text(path: Path) -> str:
+    """The text of a file of pairs or labels, its line ends as they are.
+
+    A byte order mark is left out: a spreadsheet puts one before its CSV.
+
+    Raises:
+        PairsError: The file cannot be read, or is not UTF-8.
+    """
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise PairsError(f"{path}: cannot be read: {exc}") from exc
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as exc:
+        raise PairsError(f"{path}: cannot be read: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        line = exc.object[: exc.start].count(b"\n") + 1
+        raise PairsError(f"{path}: line {line}: is not UTF-8: save the file as UTF-8") from exc

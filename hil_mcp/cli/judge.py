@@ -82,7 +82,8 @@ def evaluate(
     """Measure a judge on labelled pairs: precision, recall, F1, and where it goes wrong."""
     from hil_mcp.judge_evaluation import evaluation_document
     from hil_mcp.judge_quality import store_quality
-    from judge.pairs import read_labels, read_pairs, with_labels
+    from judge.labels import read_labels, with_labels
+    from judge.pairs import read_pairs
 
     settings = _settings(judge, url, model, policy, prompt)
     rows = read_pairs(pairs)
@@ -123,7 +124,8 @@ def pairs(
     from hil_mcp.judge_evaluation import source_tasks
     from hil_mcp.settings import load_settings
     from judge.derived_pairs import KINDS, derive_pairs
-    from judge.pairs import read_labels, with_labels, write_pairs
+    from judge.labels import read_labels, with_labels
+    from judge.pairs import write_pairs
     from task_store.store import TaskStore
 
     catalogue = TaskStore(load_settings().home)

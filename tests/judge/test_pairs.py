@@ -11,10 +11,8 @@ from judge.errors import PairsError
 from judge.pairs import (
     Pair,
     digest_of_pairs,
-    read_labels,
     read_pairs,
     shown_registry,
-    with_labels,
     write_pairs,
 )
 from task_store.records import Blocker, BlockerId, Registry
@@ -83,6 +81,33 @@ def test_a_file_that_holds_no_pairs_is_refused(tmp_path: Path, text: str, error:
     assert f"{path}: {error}" in str(refused.value)
 
 
+def test_a_file_that_is_not_utf_8_is_refused_with_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_bytes(b"\n" + "Qué".encode("latin-1"))
+
+    with pytest.raises(PairsError, match="line 2: is not UTF-8: save the file as UTF-8"):
+        read_pairs(path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_pair(tmp_path: Path) -> None:
+    write_pairs(tmp_path / "plain.jsonl", [_pair()])
+    marked = tmp_path / "marked.jsonl"
+    marked.write_bytes(b"\xef\xbb\xbf" + (tmp_path / "plain.jsonl").read_bytes())
+
+    assert read_pairs(marked) == (_pair(),)
+
+
+def test_where_a_pair_stood_is_no_part_of_it(tmp_path: Path) -> None:
+    write_pairs(tmp_path / "pairs.jsonl", [_pair()])
+
+    pairs = read_pairs(tmp_path / "pairs.jsonl")
+    write_pairs(tmp_path / "again.jsonl", pairs)
+
+    assert pairs[0].place == f"{tmp_path / 'pairs.jsonl'}: line 1"
+    assert digest_of_pairs(pairs) == digest_of_pairs([_pair()])
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "pairs.jsonl").read_bytes()
+
+
 def test_a_file_that_cannot_be_read_or_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PairsError, match="cannot be read"):
         read_pairs(tmp_path / "none")
@@ -110,43 +135,6 @@ def test_a_registry_of_which_nothing_is_hidden_is_shown_itself() -> None:
     registry = _registry()
 
     assert shown_registry(registry, _pair()) is registry
-
-
-def test_human_labels_overrule_derived_ones_and_add_pairs(tmp_path: Path) -> None:
-    path = tmp_path / "labels.csv"
-    path.write_text(
-        "task,question,expected,note\n"
-        "t,Which tide?,berth,a mix-up\n"
-        't,"Which one, then?",crew,\n'
-        "t,Any wishes?,-,\n",
-        encoding="utf-8",
-    )
-    near_miss = _pair("Which tide?", None, hide_blocker="tide")
-
-    pairs = with_labels([_pair(), near_miss], read_labels(path))
-
-    assert [(pair.question, pair.expected, pair.kind) for pair in pairs] == [
-        ("Which tide?", "berth", "paraphrase"),
-        ("Which tide?", None, "paraphrase"),
-        ("Which one, then?", "crew", "human"),
-        ("Any wishes?", None, "human"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("task,question\nt,q\n", "column expected is missing"),
-        ("", "column task is missing"),
-        ("task,question,expected\n,q,x\n", "line 2: task and question must be given"),
-    ],
-)
-def test_labels_that_lack_something_are_refused(tmp_path: Path, text: str, error: str) -> None:
-    path = tmp_path / "labels.csv"
-    path.write_text(text, encoding="utf-8")
-
-    with pytest.raises(PairsError, match=error):
-        read_labels(path)
 
 
 def _sources() -> list[SourceTask]:
