@@ -42,7 +42,7 @@ def read_labels(path: Path) -> tuple[Pair, ...]:
     labels: dict[tuple[str, str], Pair] = {}
     for line, row in rows:
         label = _label(f"{path}: line {line}", row, header, places)
-        first = labels.setdefault((label.task, label.question), label)
+        first = labels.setdefault(label.asked, label)
         if first.expected != label.expected:
             raise PairsError(
                 f"{label.place}: says {_said(label)} of a question of which {first.place} says "
@@ -54,17 +54,18 @@ def read_labels(path: Path) -> tuple[Pair, ...]:
 def with_labels(pairs: Sequence[Pair], labels: Sequence[Pair]) -> tuple[Pair, ...]:
     """Put human labels over derived ones: the same task and question keeps its kind.
 
-    A pair with a hidden blocker keeps its own label: a label speaks of the whole registry.
+    Questions are the same whatever the blanks around them and between their words. A pair with a
+    hidden blocker keeps its own label: a label speaks of the whole registry.
     """
-    said = {(label.task, label.question): label for label in labels}
-    known = {(pair.task, pair.question) for pair in pairs if pair.hide_blocker is None}
+    said = {label.asked: label for label in labels}
+    known = {pair.asked for pair in pairs if pair.hide_blocker is None}
     relabelled = [
         replace(pair, expected=label.expected, place=label.place)
-        if (label := said.get((pair.task, pair.question))) and pair.hide_blocker is None
+        if (label := said.get(pair.asked)) and pair.hide_blocker is None
         else pair
         for pair in pairs
     ]
-    added = [label for label in labels if (label.task, label.question) not in known]
+    added = [label for label in labels if label.asked not in known]
     return (*relabelled, *added)
 
 

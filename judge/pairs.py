@@ -38,6 +38,11 @@ class Pair:
     place: str | None = field(default=None, compare=False)
     """File and line that say what is expected, for messages; no part of the pair itself."""
 
+    @property
+    def asked(self) -> tuple[str, str]:
+        """The task and the question up to its blanks: pairs that have it in common ask the same."""
+        return self.task, _single_spaced(self.question)
+
 
 class _Row(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
@@ -114,7 +119,7 @@ def shown_registry(registry: RegistryView, pair: Pair) -> RegistryView:
     """What a judge is shown for one pair: the registry itself if nothing is hidden."""
     if not pair.hide_example and pair.hide_blocker is None:
         return registry
-    hidden = clean_example(pair.question) if pair.hide_example else None
+    hidden = _single_spaced(clean_example(pair.question)) if pair.hide_example else None
     blockers = tuple(
         _shown(blocker, hidden)
         for blocker in registry.blockers
@@ -130,10 +135,16 @@ def _shown(blocker: BlockerView, hidden: str | None) -> ShownBlocker:
         description=blocker.description,
         resolution=blocker.resolution,
         example_questions=tuple(
-            example for example in blocker.example_questions if clean_example(example) != hidden
+            example
+            for example in blocker.example_questions
+            if _single_spaced(clean_example(example)) != hidden
         ),
         type=blocker.type,
     )
+
+
+def _single_spaced(question: str) -> str:
+    return " ".join(question.split())
 
 
 def _values(pair: Pair) -> dict[str, object]:

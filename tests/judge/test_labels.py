@@ -48,6 +48,16 @@ def test_human_labels_overrule_derived_ones_and_add_pairs(path: Path) -> None:
     ]
 
 
+def test_a_label_overrules_a_pair_whose_question_has_other_blanks(path: Path) -> None:
+    path.write_text(
+        'task,question,expected\nt,"  Which  tide?\n",crew\nt,Which tide? ,crew\n', encoding="utf-8"
+    )
+
+    pairs = with_labels([_pair(" Which tide?\u00a0")], read_labels(path))
+
+    assert [(pair.question, pair.expected) for pair in pairs] == [(" Which tide?\u00a0", "crew")]
+
+
 def test_a_label_knows_the_line_that_it_begins_on(path: Path) -> None:
     path.write_text('task,question,expected\n\nt,"Which\none?",crew\nt,And?,\n', encoding="utf-8")
 

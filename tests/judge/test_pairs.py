@@ -115,11 +115,15 @@ def test_a_file_that_cannot_be_read_or_written_is_refused(tmp_path: Path) -> Non
         write_pairs(tmp_path / "none" / "deep", [])
 
 
-def test_a_hidden_example_is_taken_out_of_every_list_with_or_without_its_bullet() -> None:
+def test_a_hidden_example_is_taken_out_of_every_list_with_or_without_bullet_and_blanks() -> None:
     shown = shown_registry(_registry(), _pair("Which tide?", hide_example=True))
 
     assert shown.blockers[0].example_questions == ("What tide is meant?", "Which one?")
     assert len(shown.blockers[1].example_questions) == 3
+    assert (
+        shown.digest
+        == shown_registry(_registry(), _pair(" Which  tide?", hide_example=True)).digest
+    )
     everywhere = shown_registry(_registry(), _pair("Which one?", hide_example=True))
     assert [len(blocker.example_questions) for blocker in everywhere.blockers] == [2, 2, 2]
     assert shown.digest != everywhere.digest
