@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import anyio
 
-from judge.errors import JudgeError, PairsError
-from judge.pairs import shown_registry
+from judge.errors import JudgeError
+from judge.pairs import check_fit, shown_registry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -138,11 +138,5 @@ async def _share_out(n: int, ask: Callable[[int], Awaitable[None]], *, workers: 
 
 
 def _registry(registry: RegistryView, pair: Pair) -> RegistryView:
-    ids = {blocker.blocker_id for blocker in registry.blockers}
-    for named in (pair.expected, pair.hide_blocker):
-        if named is not None and named not in ids:
-            raise PairsError(
-                f"task {pair.task} has no blocker {named!r}: "
-                "were the pairs made from another version of it?"
-            )
+    check_fit(pair, registry)
     return shown_registry(registry, pair)

@@ -18,7 +18,7 @@ from judge.errors import PairsError
 from judge.prompt import clean_example
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from judge.verdict import BlockerView, RegistryView
@@ -115,6 +115,41 @@ def digest_of_pairs(pairs: Iterable[Pair]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def check_fit(pair: Pair, registry: RegistryView) -> None:
+    """Check that the blockers that a pair names are in its task's registry.
+
+    Raises:
+        PairsError: One is not.
+    """
+    ids = {blocker.blocker_id for blocker in registry.blockers}
+    for named in (pair.expected, pair.hide_blocker):
+        if named is not None and named not in ids:
+            raise PairsError(
+                f"{_place(pair)}task {pair.task} has no blocker {named!r}: correct it, or make the "
+                f'pairs again ("hil-mcp tasks show {pair.task} --reveal" names its blockers)'
+            )
+
+
+def check_pairs(pairs: Iterable[Pair], registry_of: Callable[[str], RegistryView | None]) -> None:
+    """Check that pairs name tasks and blockers that there are.
+
+    Args:
+        pairs: Labels, derived pairs or both.
+        registry_of: A task's registry; None when there is no such task.
+
+    Raises:
+        PairsError: A pair names another.
+    """
+    for pair in pairs:
+        registry = registry_of(pair.task)
+        if registry is None:
+            raise PairsError(
+                f"{_place(pair)}unknown task {pair.task!r}: correct it, or import the task "
+                '("hil-mcp tasks list" names those that there are)'
+            )
+        check_fit(pair, registry)
+
+
 def shown_registry(registry: RegistryView, pair: Pair) -> RegistryView:
     """What a judge is shown for one pair: the registry itself if nothing is hidden."""
     if not pair.hide_example and pair.hide_blocker is None:
@@ -141,6 +176,10 @@ def _shown(blocker: BlockerView, hidden: str | None) -> ShownBlocker:
         ),
         type=blocker.type,
     )
+
+
+def _place(pair: Pair) -> str:
+    return f"{pair.place}: " if pair.place else ""
 
 
 def _single_spaced(question: str) -> str:

@@ -13,11 +13,13 @@ from hil_mcp.cli.output import console, print_json, remark
 from hil_mcp.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hil_mcp.judge_evaluation import Evaluation
     from hil_mcp.settings import Settings
     from judge.pairs import Pair
+    from judge.verdict import RegistryView
+    from task_store.store import TaskStore
 
 app = typer.Typer(help="Serve, check and measure the judge behind ask_human.", no_args_is_help=True)
 app.command("serve")(serve)
@@ -83,12 +85,14 @@ def evaluate(
     from hil_mcp.judge_evaluation import evaluation_document
     from hil_mcp.judge_quality import store_quality
     from judge.labels import read_labels, with_labels
-    from judge.pairs import read_pairs
+    from judge.pairs import check_pairs, read_pairs
+    from task_store.store import TaskStore
 
     settings = _settings(judge, url, model, policy, prompt)
     rows = read_pairs(pairs)
     if labels is not None:
         rows = with_labels(rows, read_labels(labels))
+    check_pairs(rows, _registry_of(TaskStore(settings.home)))
     evaluation = _evaluate(settings, rows, pairs, repeat=repeat)
     # Kept before it is shown: an evaluation may have taken hours.
     if store:
@@ -125,14 +129,16 @@ def pairs(
     from hil_mcp.settings import load_settings
     from judge.derived_pairs import KINDS, derive_pairs
     from judge.labels import read_labels, with_labels
-    from judge.pairs import write_pairs
+    from judge.pairs import check_pairs, write_pairs
     from task_store.store import TaskStore
 
     catalogue = TaskStore(load_settings().home)
     names = task or [summary.task_id for summary in catalogue.list()]
     made = derive_pairs(source_tasks([catalogue.get(name) for name in names]), seed=seed)
     if labels is not None:
-        made = with_labels(made, read_labels(labels))
+        said = read_labels(labels)
+        check_pairs(said, _registry_of(catalogue))
+        made = with_labels(made, said)
     write_pairs(output, made)
     kinds = Counter(pair.kind for pair in made)
     if as_json:
@@ -142,6 +148,21 @@ def pairs(
     for kind, n in kinds.items():
         out.print(f"{n:>6}  {kind:<12} {KINDS.get(kind, 'labelled by hand')}", markup=False)
     out.print(f"{len(made):>6}  in {output}", markup=False)
+
+
+def _registry_of(store: TaskStore) -> Callable[[str], RegistryView | None]:
+    from functools import cache
+
+    from task_store.errors import UnknownTaskError
+
+    @cache
+    def registry_of(task: str) -> RegistryView | None:
+        try:
+            return store.get(task).registry
+        except UnknownTaskError:
+            return None
+
+    return registry_of
 
 
 def _settings(

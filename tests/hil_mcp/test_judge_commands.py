@@ -148,19 +148,56 @@ def test_kept_figures_that_cannot_be_read_are_refused(home: Path) -> None:
         read_quality(home, "abc")
 
 
-def test_pairs_of_a_task_that_is_not_there_are_wrong_usage(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("task", "expected", "error"),
+    [
+        ("nowhere", None, "unknown task 'nowhere': correct it"),
+        ("boats", "anchor", "task boats has no blocker 'anchor': correct it"),
+    ],
+)
+def test_pairs_of_what_is_not_there_are_bad_data_with_their_line(
+    pairs: Path, task: str, expected: str | None, error: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "pairs.jsonl"
-    path.write_text(
-        '{"task": "nowhere", "question": "Which?", "expected": null, "kind": "generic"}\n',
-        encoding="utf-8",
+    row = {"task": task, "question": "Which?", "expected": expected, "kind": "generic"}
+    lines = pairs.read_text(encoding="utf-8").split("\n")
+    pairs.write_text("\n".join([lines[0], json.dumps(row)]), encoding="utf-8")
+
+    status, _, err = _run(
+        capsys, "judge", "eval", str(pairs), "--judge", "vllm", "--url", "http://127.0.0.1:9"
     )
 
-    status, _, err = _run(capsys, "judge", "eval", str(path))
+    assert status == ExitStatus.DATA
+    assert err.startswith(f"hil-mcp: {pairs}: line 2: {error}")
+    assert err.count("\n") == 1
 
-    assert status == ExitStatus.USAGE
-    assert "nowhere" in err
+
+@pytest.mark.parametrize("command", ["eval", "pairs"])
+@pytest.mark.parametrize(
+    ("label", "error"),
+    [
+        ("boots,What else?,", "unknown task 'boots'"),
+        ("boats,What does tide mean?,fog", "task boats has no blocker 'fog'"),
+    ],
+)
+def test_labels_of_what_is_not_there_are_bad_data_with_their_line(
+    pairs: Path,
+    tmp_path: Path,
+    command: str,
+    label: str,
+    error: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    labels = tmp_path / "labels.csv"
+    labels.write_text(f"task,question,expected\nboats,Why?,\n{label}\n", encoding="utf-8")
+    before = pairs.read_bytes()
+    file = [str(pairs)] if command == "eval" else ["-o", str(pairs)]
+
+    status, _, err = _run(capsys, "judge", command, *file, "--labels", str(labels))
+
+    assert status == ExitStatus.DATA
+    assert err.startswith(f"hil-mcp: {labels}: line 3: {error}")
+    assert err.count("\n") == 1
+    assert pairs.read_bytes() == before
 
 
 def test_a_file_that_is_no_file_of_pairs_is_bad_data(
