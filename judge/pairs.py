@@ -45,7 +45,7 @@ class Pair:
 
 
 class _Row(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     task: str
     question: str
@@ -84,16 +84,31 @@ def read_pairs(path: Path) -> tuple[Pair, ...]:
     for number, line in enumerate(file_text(path).split("\n"), start=1):
         if not line.strip():
             continue
-        try:
-            row = _Row.model_validate_json(line)
-            pairs.append(Pair(**row.model_dump(), place=f"{path}: line {number}"))
-        except ValidationError as exc:
-            first = exc.errors()[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the line"
-            raise PairsError(f"{path}: line {number}: {place}: {first['msg'].lower()}") from exc
+        pairs.append(_pair(f"{path}: line {number}", line))
     if not pairs:
         raise PairsError(f'{path}: holds no pair: make some with "hil-mcp judge pairs"')
     return tuple(pairs)
+
+
+def _pair(place: str, line: str) -> Pair:
+    try:
+        row = _Row.model_validate_json(line)
+    except ValidationError as exc:
+        # An unknown key first: misspelt, it is the reason why another one is missing.
+        first = min(exc.errors(), key=lambda error: error["type"] != "extra_forbidden")
+        key = _single_spaced(".".join(map(str, first["loc"]))) or "the line"
+        wrong = first["msg"].lower()
+        if first["type"] == "extra_forbidden":
+            wrong = f"unknown key; a pair has {', '.join(_Row.model_fields)}"
+        raise PairsError(f"{place}: {key}: {wrong}") from exc
+    if not row.task.strip() or not row.question.strip():
+        raise PairsError(f"{place}: task and question must be given")
+    if row.expected is not None and row.expected == row.hide_blocker:
+        raise PairsError(
+            f"{place}: expected and hide_blocker are both {row.expected!r}, so that no judge can "
+            "be right: make one of them null"
+        )
+    return Pair(**row.model_dump(), place=place)
 
 
 def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:

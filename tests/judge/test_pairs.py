@@ -69,6 +69,19 @@ def test_pairs_survive_their_file(tmp_path: Path) -> None:
         ("nonsense", "line 1: the line: invalid json"),
         ('\n{"task": "t"}\n', "line 2: question: field required"),
         ('{"task": 1, "question": "q", "expected": null, "kind": "k"}', "line 1: task: input"),
+        (
+            '{"task": "t", "question": "q", "expected": null, "kind": "k", "hide_exampel": true}',
+            "line 1: hide_exampel: unknown key; a pair has task, question, expected, kind, hide",
+        ),
+        ('{"task": "t", "question": "q", "expect": null, "kind": "k"}', "line 1: expect: unknown"),
+        (
+            '{"task": "t", "question": " \\n", "expected": null, "kind": "k"}',
+            "line 1: task and question must be given",
+        ),
+        (
+            '{"task": "t", "question": "q", "expected": "a", "kind": "k", "hide_blocker": "a"}',
+            "line 1: expected and hide_blocker are both 'a'",
+        ),
     ],
 )
 def test_a_file_that_holds_no_pairs_is_refused(tmp_path: Path, text: str, error: str) -> None:
