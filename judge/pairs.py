@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import secrets
+import stat
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -112,16 +115,34 @@ def _pair(place: str, line: str) -> Pair:
 
 
 def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
-    """Write a file of pairs.
+    """Write a file of pairs, whole or not at all: a failure leaves what stood there before.
 
     Raises:
         PairsError: The file cannot be written.
     """
     lines = [json.dumps(_values(pair), ensure_ascii=False) + "\n" for pair in pairs]
+    data = "".join(lines).encode()
     try:
-        path.write_text("".join(lines), encoding="utf-8")
+        if path.exists() and not path.is_file():  # a pipe or a device has no place to take
+            path.write_bytes(data)
+        else:
+            _replace(path.resolve(), data)
     except OSError as exc:
         raise PairsError(f"{path}: cannot be written: {exc.strerror}") from exc
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            part.chmod(stat.S_IMODE(path.stat().st_mode))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def digest_of_pairs(pairs: Iterable[Pair]) -> str:

@@ -89,6 +89,8 @@ def evaluate(
     from task_store.store import TaskStore
 
     settings = _settings(judge, url, model, policy, prompt)
+    if plot is not None:
+        _refuse_an_input("--plot", plot, pairs, labels, prompt)
     rows = read_pairs(pairs)
     if labels is not None:
         rows = with_labels(rows, read_labels(labels))
@@ -132,9 +134,13 @@ def pairs(
     from judge.pairs import check_pairs, write_pairs
     from task_store.store import TaskStore
 
+    if str(output) == "-":
+        raise ConfigError("-o -: pairs go into a file, not to stdout: give its name")
+    _refuse_an_input("-o", output, labels)
     catalogue = TaskStore(load_settings().home)
     names = task or [summary.task_id for summary in catalogue.list()]
-    made = derive_pairs(source_tasks([catalogue.get(name) for name in names]), seed=seed)
+    chosen = {found.task_id: found for found in map(catalogue.get, names)}
+    made = derive_pairs(source_tasks(list(chosen.values())), seed=seed)
     if labels is not None:
         said = read_labels(labels)
         check_pairs(said, _registry_of(catalogue))
@@ -148,6 +154,14 @@ def pairs(
     for kind, n in kinds.items():
         out.print(f"{n:>6}  {kind:<12} {KINDS.get(kind, 'labelled by hand')}", markup=False)
     out.print(f"{len(made):>6}  in {output}", markup=False)
+
+
+def _refuse_an_input(option: str, output: Path, *inputs: Path | None) -> None:
+    for path in inputs:
+        if path is None or not path.exists():
+            continue
+        if output.exists() and output.samefile(path):
+            raise ConfigError(f"{option} {output}: would overwrite an input, {path}: name another")
 
 
 def _registry_of(store: TaskStore) -> Callable[[str], RegistryView | None]:

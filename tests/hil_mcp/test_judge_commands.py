@@ -65,6 +65,50 @@ def test_pairs_are_made_from_the_catalogue_and_counted(
     assert "Anything else?" in pairs.read_text(encoding="utf-8")
 
 
+def test_a_task_given_twice_gives_its_pairs_once(
+    pairs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = pairs.read_bytes()
+
+    status, _, _ = _run(
+        capsys,
+        *("judge", "pairs", "-o", str(pairs)),
+        *("--task", "boats", "--task", "weather", "--task", "boats"),
+    )
+
+    assert status == ExitStatus.DONE
+    assert pairs.read_bytes() == before
+
+
+def test_labels_are_not_overwritten_by_what_is_made_of_them(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels, link = tmp_path / "labels.csv", tmp_path / "link.csv"
+    text = "task,question,expected\nboats,Anything else?,\n"
+    labels.write_text(text, encoding="utf-8")
+    link.symlink_to(labels)
+
+    written = _run(capsys, "judge", "pairs", "-o", str(link), "--labels", str(labels))
+    plotted = _run(capsys, *("judge", "eval", str(pairs)), *("--plot", str(pairs)))
+
+    assert (written[0], plotted[0]) == (ExitStatus.USAGE, ExitStatus.USAGE)
+    assert written[2] == (f"hil-mcp: -o {link}: would overwrite an input, {labels}: name another\n")
+    assert labels.read_text(encoding="utf-8") == text
+    assert pairs.read_text(encoding="utf-8").startswith("{")
+
+
+def test_pairs_do_not_go_into_a_file_called_minus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    status, _, err = _run(capsys, "judge", "pairs", "-o", "-")
+
+    assert status == ExitStatus.USAGE
+    assert "give its name" in err
+    assert not (tmp_path / "-").exists()
+
+
 def test_kinds_are_explained_to_people(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = _run(capsys, "judge", "pairs", "-o", str(pairs), "--task", "boats")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 from typing import TYPE_CHECKING
 
 import pytest
@@ -126,6 +128,50 @@ def test_a_file_that_cannot_be_read_or_written_is_refused(tmp_path: Path) -> Non
         read_pairs(tmp_path / "none")
     with pytest.raises(PairsError, match="cannot be written"):
         write_pairs(tmp_path / "none" / "deep", [])
+
+
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    write_pairs(path, [_pair()])
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))  # like a disk that gets full
+    try:
+        with pytest.raises(PairsError, match="cannot be written"):
+            write_pairs(path, [_pair()] * 1_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_written_again_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
+    path, link = tmp_path / "pairs.jsonl", tmp_path / "link.jsonl"
+    write_pairs(path, [])
+    path.chmod(0o640)
+    link.symlink_to(path)
+
+    write_pairs(link, [_pair()])
+
+    assert link.is_symlink()
+    assert read_pairs(path) == (_pair(),)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_pairs(pipe, [_pair()])
+        written = os.read(reading, 10_000)
+    finally:
+        os.close(reading)
+
+    assert written.startswith(b'{"task": "t"')
+    assert pipe.is_fifo()
 
 
 def test_a_hidden_example_is_taken_out_of_every_list_with_or_without_bullet_and_blanks() -> None:
