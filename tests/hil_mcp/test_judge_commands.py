@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +20,6 @@ from tests.support.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from judge.embedder import EmbeddedText
 
@@ -63,6 +65,25 @@ def test_pairs_are_made_from_the_catalogue_and_counted(
     assert document["kinds"]["human"] == 1
     assert document["n"] == len(pairs.read_text(encoding="utf-8").splitlines())
     assert "Anything else?" in pairs.read_text(encoding="utf-8")
+
+
+def test_the_labels_that_the_documents_show_fit_the_starter_tasks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "judge.md").read_text(encoding="utf-8")
+    shown = re.search(r"^    task,question,expected\n(?:    .*\n)+", text, re.MULTILINE)
+    assert shown is not None
+    labels = tmp_path / "labels.csv"
+    labels.write_text(textwrap.dedent(shown[0]), encoding="utf-8")
+
+    status, out, err = _run(
+        capsys,
+        *("judge", "pairs", "-o", str(tmp_path / "pairs.jsonl")),
+        *("--labels", str(labels), "--json"),
+    )
+
+    assert (status, err) == (ExitStatus.DONE, "")
+    assert json.loads(out)["kinds"]["human"] == shown[0].count("\n") - 1
 
 
 def test_a_task_given_twice_gives_its_pairs_once(
