@@ -101,7 +101,7 @@ def _places(place: str, header: Sequence[str]) -> list[int]:
 def _label(place: str, row: Sequence[str], header: Sequence[str], places: Sequence[int]) -> Pair:
     if len(row) != len(header):
         way_out = (
-            "an empty column needs its comma too"
+            "an empty column, such as expected for no blocker, needs its comma too"
             if len(row) < len(header)
             else 'put a question that has a comma into quotes: "Which one, then?"'
         )
