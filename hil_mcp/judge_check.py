@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hil_mcp.errors import ConfigError
 from hil_mcp.judge_evaluation import fresh_judge
 from hil_mcp.judge_quality import read_quality
+from judge.address import without_password
 from judge.build import urls_of
 from judge.errors import JudgeSetupError, JudgeUsageError
 from judge.lifecycle import close_judge, probe_judge, warm_judge
@@ -92,8 +93,8 @@ async def check_judge(settings: Settings) -> JudgeCheck:
         await close_judge(judge)
     fingerprint = judge.fingerprint
     return JudgeCheck(
-        judge=settings.judge,
-        url=", ".join(urls_of(settings.judge, settings.judge_url)) or None,
+        judge=without_password(settings.judge),
+        url=", ".join(map(without_password, urls_of(settings.judge, settings.judge_url))) or None,
         fingerprint=fingerprint,
         problem=problem,
         ready_s=ready_s,

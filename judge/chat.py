@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import anyio
 
-from judge.client import CallError, ChatClient
+from judge.call_error import CallError
+from judge.dialect import Dialect
 from judge.guard import GUARD_VERSION, SUSPECTED_INJECTION, speaks_to_the_judge
 from judge.probe import check_served, known_answers
 from judge.prompt import QUESTION_LIMIT, QUESTION_LIMIT_BYTES, answer_schema, build_prompt
@@ -19,7 +20,9 @@ from judge.verdict import JudgeFingerprint, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from judge.client import ChatReply
+    from judge.call_error import RequestPart
+    from judge.client import ChatClient
+    from judge.completion import ChatReply
     from judge.prompt import Prompt, Template
     from judge.verdict import RegistryView, Setting
 
@@ -52,8 +55,7 @@ class _Learned:
     """What only the server could tell."""
 
     model: str | None = None
-    takes_schema: bool | None = None
-    """None until a structured request was answered or refused; what came first holds for good."""
+    dialect: Dialect = field(default_factory=Dialect)
     busy_until_s: float = 0.0
     """Time of the pace's clock before which the server wants no further question."""
 
@@ -105,10 +107,14 @@ class ChatJudge:
             policy=self._template.name,
             prompt_digest=self._template.digest,
             sampling={
-                **self._sampling.settings(),
-                "structured": self._template.wants_json and self._learned.takes_schema is not False,
+                **self._learned.dialect.told(self._sampling.settings()),
+                "structured": self._is_structured,
             },
         )
+
+    @property
+    def _is_structured(self) -> bool:
+        return self._template.wants_json and self._learned.dialect.sends("response_format")
 
     async def decide(self, question: str, registry: RegistryView) -> Verdict:
         """Ask the model, again if need be, and read its reply.
@@ -130,19 +136,23 @@ class ChatJudge:
         started = self._timer()
         tokens: list[int] = []
         attempts = 0
+        room = self._sampling.max_tokens
 
         async def ask(attempt: int) -> Verdict:
-            nonlocal attempts
+            nonlocal attempts, room
             attempts = attempt
             async with self._places:
                 await self._let_the_server_rest()
                 try:
-                    reply = await self._complete(prompt, attempt)
+                    reply = await self._complete(prompt, room)
                 except CallError as exc:
                     self._note_its_wish(exc)
                     raise
             if reply.tokens is not None:
                 tokens.append(reply.tokens)
+            if reply.is_cut:
+                # What was cut once would be cut again at the same length.
+                room *= 2
             return self._verdict_of(reply, prompt)
 
         verdict = await with_retries(ask, rules=self._rules, pace=self._pace)
@@ -160,27 +170,27 @@ class ChatJudge:
             JudgeSetupError: The judge is not fit; the message says which of address, key, model or
                 context window is wrong, or how it answered.
         """
-        await check_served(self._client, self._model, pace=self._pace)
-        await known_answers(self)
+        is_told = await check_served(self._client, self._model, pace=self._pace)
+        await known_answers(self, fills_window=not is_told)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _complete(self, prompt: Prompt, attempt: int) -> ChatReply:
-        if self._template.wants_json and self._learned.takes_schema is not False:
+    async def _complete(self, prompt: Prompt, room: int) -> ChatReply:
+        dialect = self._learned.dialect
+        while True:
+            request = self._request(prompt, room)
+            sent = _parts(request)
             try:
-                reply = await self._client.complete(self._request(prompt, attempt, structured=True))
+                reply = await self._client.complete(request)
             except CallError as exc:
-                # Once it took a schema, a refusal is a failure: the fingerprint says structured.
-                if exc.culprit != "format" or self._learned.takes_schema:
+                # Without structured output our prompt asks for the same JSON in words.
+                if not dialect.gives_up(exc.refused, sent):
                     raise
-                # A server without structured output: our prompt asks for the same JSON in words.
-                self._learned.takes_schema = False
             else:
-                self._learned.takes_schema = True
+                dialect.settled(sent)
                 return reply
-        return await self._client.complete(self._request(prompt, attempt, structured=False))
 
     async def _let_the_server_rest(self) -> None:
         wait = self._learned.busy_until_s - self._pace.clock()
@@ -194,16 +204,18 @@ class ChatJudge:
             until = self._pace.clock() + error.retry_after_s
             self._learned.busy_until_s = max(self._learned.busy_until_s, until)
 
-    def _request(self, prompt: Prompt, attempt: int, *, structured: bool) -> dict[str, object]:
+    def _request(self, prompt: Prompt, room: int) -> dict[str, object]:
+        dialect = self._learned.dialect
         request: dict[str, object] = {
             "model": self._model,
             "messages": [{"role": "user", "content": prompt.text}],
-            "temperature": self._sampling.temperature,
-            "seed": self._sampling.seed,
-            # A reply that was cut once would be cut again at the same length.
-            "max_tokens": self._sampling.max_tokens * 2 ** (attempt - 1),
+            dialect.limit_name: room,
         }
-        if structured:
+        if dialect.sends("temperature"):
+            request["temperature"] = self._sampling.temperature
+        if dialect.sends("seed"):
+            request["seed"] = self._sampling.seed
+        if self._is_structured:
             request["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {
@@ -241,3 +253,9 @@ class ChatJudge:
             fingerprint=self.fingerprint.digest,
             flags=(*prompt.flags, *reading.flags),
         )
+
+
+def _parts(request: dict[str, object]) -> set[RequestPart]:
+    """The parts of a request that a server may refuse."""
+    parts: tuple[RequestPart, ...] = ("response_format", "max_tokens", "seed", "temperature")
+    return {part for part in parts if part in request}

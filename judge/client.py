@@ -1,61 +1,54 @@
 """The one HTTP client: an OpenAI-compatible server, spoken to over one pool of connections.
 
 One call is one request: no retries here (`judge.retries`), no reading of what the model wrote
-(`judge.reply`). Foreign errors become `CallError` by the tables below and nothing else leaves.
+(`judge.reply`). Foreign errors become `CallError` by the table below and nothing else leaves.
 """
 
 from __future__ import annotations
 
-import email.utils
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
 import httpx
-from pydantic import BaseModel, ConfigDict, ValidationError
 
+from judge.address import read_address
+from judge.call_error import CallError
+from judge.completion import read_completion
 from judge.errors import JudgeUsageError
+from judge.outbound import proxy_for
+from judge.refusal import error_inside, refusal
+from judge.served import read_models
+from judge.server_text import one_line
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
     from types import TracebackType
 
-CallErrorClass = Literal["connection", "timeout", "http", "parse", "truncated", "internal"]
-Culprit = Literal["address", "key", "model", "window", "format"]
+    from judge.address import ServerAddress
+    from judge.call_error import CallErrorClass, Culprit
+    from judge.completion import ChatReply
+    from judge.outbound import Proxy
+    from judge.served import ServedModel
 
 REPLY_LIMIT_BYTES = 1_000_000
 """A longer reply is garbage: a verdict has a few hundred bytes."""
-_DETAIL_LIMIT = 300
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-
-
-class CallError(Exception):
-    """One request got no usable reply.
-
-    Attributes:
-        error_class: As in `JudgeError`.
-        is_transient: Whether the same request may do better a moment later.
-        retry_after_s: What the server asked to wait, in seconds; None when it did not say.
-        culprit: The setting that is wrong, when the reply tells.
-        status: HTTP status, when there was one.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        error_class: CallErrorClass,
-        is_transient: bool,
-        retry_after_s: float | None = None,
-        culprit: Culprit | None = None,
-        status: int | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.error_class: CallErrorClass = error_class
-        self.is_transient = is_transient
-        self.retry_after_s = retry_after_s
-        self.culprit: Culprit | None = culprit
-        self.status = status
+_NO_SERVER = "is an OpenAI-compatible server running there?"
+# OpenSSL's words, and what to do about them.
+_TLS_ADVICE = (
+    (
+        "mismatch",
+        "its certificate is for another name: give the address by the name that it is for",
+    ),
+    ("expired", "its certificate has run out"),
+    (
+        "CERTIFICATE_VERIFY_FAILED",
+        "its certificate is not trusted here: name a file with the certificate of its authority "
+        "in the environment variable SSL_CERT_FILE",
+    ),
+    ("[SSL", "does the server speak https? http:// if not"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,72 +82,6 @@ HTTPX_ERRORS: tuple[tuple[type[Exception], _Meaning], ...] = (
     (httpx.StreamError, _Meaning(error_class="internal", is_transient=False)),
 )
 
-_TRANSIENT_STATUS = {408, 409, 425, 429}
-_CULPRITS: dict[int, Culprit] = {401: "key", 403: "key"}
-
-
-class _Message(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    content: str | None = None
-
-
-class _Choice(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Usage(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-class _Completion(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    model: str | None = None
-    choices: list[_Choice]
-    usage: _Usage | None = None
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    id: str
-    max_model_len: int | None = None
-
-
-class _Models(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    data: list[_Model]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatReply:
-    """What a model wrote to one prompt."""
-
-    text: str
-    model: str | None
-    """Model id as the server reports it."""
-    is_cut: bool
-    """Whether the length limit ended the reply."""
-    tokens: int | None
-    """Prompt and completion together; None when not reported."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedModel:
-    """One model that a server offers."""
-
-    name: str
-    context_tokens: int | None
-    """Longest prompt and reply together; None when the server does not say."""
-
 
 class ChatClient:
     """One server. Open for one event loop; `aclose` gives its connections back."""
@@ -170,31 +97,30 @@ class ChatClient:
         """Prepare the client; nothing is sent.
 
         Args:
-            url: Base address, with or without `/v1`.
+            url: Base address, with or without `/v1`; see `judge.address.read_address`.
             api_key: Sent as a bearer token; None sends none.
             connections: Size of the pool.
             transport: Instead of the network, for tests.
 
         Raises:
-            JudgeUsageError: The address or the key cannot be sent.
+            JudgeUsageError: The address or the key cannot be sent, or a proxy or a file of
+                certificates that the environment names cannot be used.
         """
-        self.base_url = base_address(url)
+        self._address = read_address(url)
         headers = {"Accept": "application/json"}
         if api_key is not None:
             if not api_key.isascii() or not api_key.isprintable() or not api_key.strip():
                 raise JudgeUsageError("the judge's API key is empty or has characters no key has")
             headers["Authorization"] = f"Bearer {api_key}"
-        host = httpx.URL(self.base_url).host
-        self._http = httpx.AsyncClient(
-            headers=headers,
-            timeout=httpx.Timeout(None, connect=5.0),
-            limits=httpx.Limits(max_connections=connections),
-            transport=transport,
-            # A proxy variable must not carry the questions of a local judge elsewhere.
-            trust_env=host not in _LOOPBACK,
-            # Loading the certificates costs a tenth of a second; redirects are not followed.
-            verify=self.base_url.startswith("https:"),
+        self._proxy = proxy_for(self._address) if transport is None else None
+        self._http = _http_client(
+            self._address, self._proxy, headers, connections=connections, transport=transport
         )
+
+    @property
+    def base_url(self) -> str:
+        """The server's address as a message shows it: no password."""
+        return self._address.shown
 
     async def complete(self, request: Mapping[str, object]) -> ChatReply:
         """Send one chat completion; how long it may take is the caller's scope.
@@ -205,24 +131,7 @@ class ChatClient:
         Raises:
             CallError: No reply, an error status, or a reply that is not a completion.
         """
-        body = await self._send("POST", "/chat/completions", request)
-        try:
-            completion = _Completion.model_validate_json(body)
-        except ValidationError as exc:
-            raise CallError(
-                f"the reply is no chat completion: {_shown(body)}",
-                error_class="parse",
-                is_transient=True,
-            ) from exc
-        if not completion.choices or completion.choices[0].message.content is None:
-            raise CallError("the reply is empty", error_class="parse", is_transient=True)
-        choice = completion.choices[0]
-        return ChatReply(
-            text=choice.message.content or "",
-            model=completion.model,
-            is_cut=choice.finish_reason == "length",
-            tokens=_total(completion.usage),
-        )
+        return read_completion(await self._send("POST", "/chat/completions", request))
 
     async def models(self) -> tuple[ServedModel, ...]:
         """The models that the server offers.
@@ -230,18 +139,7 @@ class ChatClient:
         Raises:
             CallError: It does not say.
         """
-        body = await self._send("GET", "/models", None)
-        try:
-            listed = _Models.model_validate_json(body)
-        except ValidationError as exc:
-            raise CallError(
-                f"the list of models cannot be read: {_shown(body)}",
-                error_class="parse",
-                is_transient=True,
-            ) from exc
-        return tuple(
-            ServedModel(name=model.id, context_tokens=model.max_model_len) for model in listed.data
-        )
+        return read_models(await self._send("GET", "/models", None))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -261,32 +159,68 @@ class ChatClient:
     async def _send(self, method: str, path: str, request: Mapping[str, object] | None) -> bytes:
         content = None if request is None else json.dumps(request).encode()
         headers = {} if request is None else {"Content-Type": "application/json"}
+        url = self._address.url(path)
         try:
-            async with self._http.stream(
-                method, self.base_url + path, content=content, headers=headers
-            ) as response:
+            async with self._http.stream(method, url, content=content, headers=headers) as response:
                 body = await _read(response)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, httpx.CookieConflict) as exc:
-            raise _translated(exc, self.base_url) from exc
-        if not response.is_success:
-            raise _refusal(response, body)
-        return body
+            raise _translated(exc, self.base_url, self._proxy) from exc
+        code = error_inside(body) if response.is_success else response.status_code
+        if code is None:
+            return body
+        error = refusal(
+            code,
+            body,
+            url=self._address.shown_url(path),
+            headers=response.headers,
+            is_in_body=response.is_success,
+        )
+        if self._proxy is not None:
+            # Proxies answer in the server's place; nothing in the reply need tell.
+            error.args = (f"{error}, asked through {self._proxy.shown}",)
+        raise error
 
 
-def base_address(url: str) -> str:
-    """The address that paths are added to, ending in `/v1`.
-
-    Raises:
-        JudgeUsageError: `url` is not an http or https address.
-    """
+def _http_client(
+    address: ServerAddress,
+    proxy: Proxy | None,
+    headers: Mapping[str, str],
+    *,
+    connections: int,
+    transport: httpx.AsyncBaseTransport | None,
+) -> httpx.AsyncClient:
+    # Loading the certificates costs a tenth of a second.
+    verify = _certificates() if address.base.startswith("https:") else False
     try:
-        parsed = httpx.URL(url.strip().rstrip("/"))
-    except httpx.InvalidURL as exc:
-        raise JudgeUsageError(f"judge address {url!r}: {exc}") from exc
-    if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise JudgeUsageError(f"judge address {url!r}: give it as http://HOST:PORT")
-    address = str(parsed)
-    return address if address.endswith("/v1") else address + "/v1"
+        return httpx.AsyncClient(
+            headers=headers,
+            auth=address.login,
+            timeout=httpx.Timeout(None, connect=5.0),
+            limits=httpx.Limits(max_connections=connections),
+            transport=transport,
+            proxy=proxy.url if proxy else None,
+            # Certificates and proxies are settled above; redirects are not followed.
+            trust_env=False,
+            verify=verify,
+        )
+    except (httpx.InvalidURL, ValueError, ImportError) as exc:
+        # ImportError: httpx without its extra for SOCKS.
+        if proxy is None:
+            raise
+        raise JudgeUsageError(
+            f"{proxy.shown} cannot be used: give it as http://HOST:PORT, or name {address.host} "
+            "in no_proxy"
+        ) from exc
+
+
+def _certificates() -> ssl.SSLContext:
+    try:
+        return httpx.create_ssl_context()
+    except OSError as exc:
+        raise JudgeUsageError(
+            "no certificates can be loaded from what SSL_CERT_FILE or SSL_CERT_DIR names: "
+            f"{exc.strerror or exc}"
+        ) from exc
 
 
 async def _read(response: httpx.Response) -> bytes:
@@ -310,90 +244,16 @@ def meaning_of(error: Exception) -> _Meaning:
     return _Meaning(error_class="connection", is_transient=True)
 
 
-def _translated(error: Exception, address: str) -> CallError:
+def _translated(error: Exception, address: str, proxy: Proxy | None) -> CallError:
     meaning = meaning_of(error)
+    detail = one_line(str(error))
+    tls = next((advice for words, advice in _TLS_ADVICE if words in detail), None)
+    way = f" through {proxy.shown}" if proxy else ""
+    advice = f"is {proxy.shown} right and running?" if proxy else _NO_SERVER
     return CallError(
-        f"{address}: {type(error).__name__}: {_shown(str(error)) or 'no detail'}",
+        f"{address}{way}: {type(error).__name__}: {detail or 'no detail'}",
         error_class=meaning.error_class,
-        is_transient=meaning.is_transient,
-        culprit=meaning.culprit,
+        is_transient=meaning.is_transient and tls is None,
+        culprit="address" if tls else meaning.culprit,
+        advice=tls or (advice if meaning.culprit == "address" else None),
     )
-
-
-def _refusal(response: httpx.Response, body: bytes) -> CallError:
-    status = response.status_code
-    detail = _shown(body)
-    return CallError(
-        f"HTTP {status}: {detail}" if detail else f"HTTP {status}",
-        error_class="http",
-        is_transient=status >= 500 or status in _TRANSIENT_STATUS,
-        retry_after_s=retry_after(response.headers.get("Retry-After"), response.headers),
-        culprit=_culprit(status, detail.lower()),
-        status=status,
-    )
-
-
-def _culprit(status: int, detail: str) -> Culprit | None:
-    if status in _CULPRITS:
-        return _CULPRITS[status]
-    if status == 404:
-        return "model" if "model" in detail else "address"
-    if status in (400, 413, 422):
-        if any(word in detail for word in ("context length", "maximum context", "too long")):
-            return "window"
-        if any(
-            word in detail
-            for word in ("response_format", "json_schema", "structured", "guided", "grammar")
-        ):
-            return "format"
-        if "model" in detail and ("not exist" in detail or "not found" in detail):
-            return "model"
-    if 300 <= status < 400 or status == 405:
-        return "address"
-    return None
-
-
-def retry_after(value: str | None, headers: Mapping[str, str]) -> float | None:
-    """Seconds that a `Retry-After` asks to wait: a number, or a date against the reply's own date.
-
-    Args:
-        value: The header's value.
-        headers: The reply's headers; `Date` is the server's clock, which need not be ours.
-    """
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            until = email.utils.parsedate_to_datetime(value)
-            now = email.utils.parsedate_to_datetime(headers.get("Date", ""))
-            seconds = (until - now).total_seconds()
-        except (ValueError, TypeError):
-            return None
-    return max(seconds, 0.0) if seconds < float("inf") else None
-
-
-def _total(usage: _Usage | None) -> int | None:
-    if usage is None or usage.prompt_tokens is None:
-        return None
-    return usage.prompt_tokens + (usage.completion_tokens or 0)
-
-
-def _shown(body: bytes | str) -> str:
-    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
-    message = _message_in(text)
-    line = " ".join((message or text).split())
-    return line if len(line) <= _DETAIL_LIMIT else line[:_DETAIL_LIMIT] + "…"
-
-
-def _message_in(text: str) -> str | None:
-    """The message of an error body, `{"error": {"message": …}}` or `{"message": …}`."""
-    try:
-        value: object = json.loads(text)
-    except ValueError:
-        return None
-    for name in ("error", "message"):
-        if isinstance(value, dict):
-            value = cast("dict[str, object]", value).get(name, cast("object", value))
-    return value if isinstance(value, str) else None

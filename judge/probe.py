@@ -6,21 +6,30 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from judge.client import CallError
+from judge.call_error import CallError
 from judge.errors import JudgeError, JudgeSetupError
+from judge.prompt import cut_question
 from judge.retries import RetryRules, with_retries
+from judge.served import offered
+from judge.server_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from judge.client import ChatClient
     from judge.retries import Pace
-    from judge.verdict import Judge
+    from judge.served import ServedModel
+    from judge.verdict import Judge, Verdict
 
 PROBE_LIMIT_S = 10.0
 """Longest wait for the list of served models, in seconds, repeated requests included."""
-# What a question's failure says of the settings; a server that failed by itself says nothing.
-_CULPRITS = {"connection": "address", "timeout": "address", "parse": "model", "truncated": "model"}
+# What a question's failure says of the settings where its cause names none. A server that hangs or
+# breaks off answered the request for its list: it is there, and fails by itself.
+_CULPRITS = {"parse": "model", "truncated": "model"}
+_NO_LIST = {404, 405, 501}
+"""Statuses of a server that has no list of models."""
+_NAMES_SHOWN = 10
+_NO_API = "is this the address of an OpenAI-compatible API?"
 CONTEXT_TOKENS = 6600
 """Least context window: the rules and the longest released registry take about 2,500 tokens, a
 question 3,000 at most, a reply that is asked for again 1,024."""
@@ -69,12 +78,20 @@ KNOWN_REGISTRY = ProbeRegistry(
 KNOWN_MATCH = "After how many days is a library loan treated as overdue?"
 KNOWN_MATCH_ID = "overdue_days"
 KNOWN_NON_MATCH = "Which font should the headings of the printed poster have?"
+# Hieroglyphs: no tokenizer knows many of them, so that they take nearly a token for each byte.
+LONGEST_NON_MATCH = cut_question(
+    f"{KNOWN_NON_MATCH} It must hold these signs: " + "".join(map(chr, range(0x13000, 0x13400)))
+)
+"""As long as the judge reads a question: a context window that is too small fails at it."""
 
 
-async def check_served(client: ChatClient, model: str, *, pace: Pace) -> None:
+async def check_served(client: ChatClient, model: str, *, pace: Pace) -> bool:
     """See that the server answers, takes the key, and offers the model with enough context.
 
     A server that is busy, or away for a moment, is asked again.
+
+    Returns:
+        Whether the server told that the context window is large enough.
 
     Raises:
         JudgeSetupError: It does not; begins with `address`, `key`, `model` or `window`, or with
@@ -90,47 +107,68 @@ async def check_served(client: ChatClient, model: str, *, pace: Pace) -> None:
             raise JudgeSetupError(
                 f"address: {client.base_url} does not answer within {PROBE_LIMIT_S:g} s"
             ) from exc
-        if cause.status == 404:
-            return  # a server without a list; the known questions will tell
+        if cause.status in _NO_LIST:
+            return False  # the known questions will tell
         raise unfit(cause, client.base_url) from exc
-    offered = {entry.name: entry for entry in served}
-    if model not in offered:
-        names = ", ".join(offered) or "nothing"
+    entry = offered(served, model)
+    if entry is None:
         raise JudgeSetupError(
-            f"model: {model!r} is not served at {client.base_url}; served there: {names}"
+            f"model: {model!r} is not served at {client.base_url}; served there: {_names(served)}"
         )
-    window = offered[model].context_tokens
+    window = entry.context_tokens
     if window is not None and window < CONTEXT_TOKENS:
         raise JudgeSetupError(
             f"window: {model!r} takes {window} tokens at {client.base_url}; the judge needs "
             f"{CONTEXT_TOKENS}: start the server with a longer context"
         )
+    return window is not None
 
 
-async def known_answers(judge: Judge) -> None:
+async def known_answers(judge: Judge, *, fills_window: bool = False) -> None:
     """Ask one question that matches and one that does not.
+
+    Args:
+        judge: Whom to ask.
+        fills_window: Make the second one as long as a question can be.
 
     Raises:
         JudgeSetupError: No verdict, or the wrong one.
     """
-    try:
-        match = await judge.decide(KNOWN_MATCH, KNOWN_REGISTRY)
-        other = await judge.decide(KNOWN_NON_MATCH, KNOWN_REGISTRY)
-    except JudgeSetupError:
-        raise
-    except JudgeError as exc:
-        culprit = _CULPRITS.get(exc.error_class, "server")
-        raise JudgeSetupError(f"{culprit}: no verdict on a known question: {exc}") from exc
+    match = await _verdict(judge, KNOWN_MATCH, culprits=_CULPRITS)
     if match.blocker_id != KNOWN_MATCH_ID:
         raise JudgeSetupError(
-            f"model: it answers, but takes the known match {KNOWN_MATCH!r} for "
-            f"{match.blocker_id or 'no match'} ({match.reason or 'no reason given'})"
+            f"model: it answers, but takes the known match {KNOWN_MATCH!r} for {_taken_for(match)}"
         )
+    if fills_window:
+        # Short of room for a question of this length only.
+        other = await _verdict(
+            judge, LONGEST_NON_MATCH, culprits=_CULPRITS | {"truncated": "window"}
+        )
+    else:
+        other = await _verdict(judge, KNOWN_NON_MATCH, culprits=_CULPRITS)
     if other.blocker_id is not None:
         raise JudgeSetupError(
             f"model: it answers, but takes the unrelated question {KNOWN_NON_MATCH!r} for "
-            f"{other.blocker_id} ({other.reason or 'no reason given'})"
+            f"{_taken_for(other)}"
         )
+
+
+async def _verdict(judge: Judge, question: str, *, culprits: Mapping[str, str]) -> Verdict:
+    try:
+        return await judge.decide(question, KNOWN_REGISTRY)
+    except JudgeSetupError:
+        raise
+    except JudgeError as exc:
+        cause = exc.__cause__
+        if isinstance(cause, CallError) and _is_elsewhere(cause):
+            raise unfit(cause, "") from exc
+        culprit = culprits.get(exc.error_class, "server")
+        raise JudgeSetupError(f"{culprit}: no verdict on a known question: {exc}") from exc
+
+
+def _is_elsewhere(error: CallError) -> bool:
+    """Whether somebody answered who is no judge's server; no answer says nothing of the address."""
+    return error.culprit == "address" and error.error_class in ("http", "parse")
 
 
 def unfit(error: CallError, address: str) -> JudgeSetupError:
@@ -142,6 +180,23 @@ def unfit(error: CallError, address: str) -> JudgeSetupError:
             text = f"{error.culprit}: {error}"
         case None if error.status is not None and error.is_transient:
             text = f"server: {address} is there and cannot answer now: {error}: try again later"
+        case None if error.status is not None:
+            text = f"server: {address} is there and refuses to answer: {error}"
         case _:
-            text = f"address: {error}: is an OpenAI-compatible server running there?"
+            text = f"address: {error}: {error.advice or _NO_API}"
     return JudgeSetupError(text)
+
+
+def _names(served: Sequence[ServedModel]) -> str:
+    names = [one_line(entry.name) for entry in served]
+    more = len(names) - _NAMES_SHOWN
+    shown = ", ".join(names[:_NAMES_SHOWN]) or "nothing"
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _taken_for(verdict: Verdict) -> str:
+    reason = one_line(verdict.reason) or "no reason given"
+    if "invalid_key" in verdict.flags:
+        said = one_line(verdict.raw or "")
+        return f"a key that names no blocker (invalid_key): {said}"
+    return f"{verdict.blocker_id or 'no match'} ({reason})"

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from judge.server_text import encodable
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -162,7 +164,7 @@ def _read_object(fields: dict[str, object], answers: Mapping[str, str]) -> Readi
     if len(keys) > 1 and keys[0] != keys[1]:
         raise UnreadableReplyError("the reply's two keys disagree")
     reasons = (fields[name] for name in _REASON_NAMES if isinstance(fields.get(name), str))
-    reason = str(next(reasons, ""))[:_REASON_LIMIT]
+    reason = encodable(str(next(reasons, ""))[:_REASON_LIMIT])
     key = keys[0]
     if isinstance(key, list):
         several = cast("list[object]", key)

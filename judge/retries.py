@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from judge.client import CallError
+from judge.call_error import CallError
 from judge.errors import JudgeError, JudgeSetupError
 
 if TYPE_CHECKING:

@@ -93,6 +93,7 @@ async def test_waits_grow_and_are_jittered() -> None:
         (httpx.Response(503), "http"),
         (completion("I would say tide."), "parse"),
         (completion('{"blocker_key": "B1", "reas', finish="length"), "truncated"),
+        (completion(None, finish="length"), "truncated"),
         (httpx.StreamClosed(), "internal"),
     ],
 )
@@ -108,12 +109,22 @@ async def test_what_still_fails_is_an_error_with_its_cause_and_no_verdict(
     assert failed.value.attempts == (1 if error_class == "internal" else 3)
 
 
-async def test_a_cut_reply_is_asked_for_again_with_more_room() -> None:
-    endpoint = Endpoint([completion("{", finish="length"), verdict_text("B1")])
+@pytest.mark.parametrize("text", ["{", "", None])
+async def test_a_cut_reply_is_asked_for_again_with_more_room(text: str | None) -> None:
+    endpoint = Endpoint([completion(text, finish="length")] * 2 + [completion(verdict_text("B1"))])
 
     await chat_judge(endpoint).decide("Which tide?", REGISTRY)
 
-    assert [request["max_tokens"] for request in endpoint.requests] == [256, 512]
+    assert [request["max_tokens"] for request in endpoint.requests] == [256, 512, 1024]
+
+
+async def test_only_a_cut_reply_gets_more_room() -> None:
+    busy = httpx.Response(429)
+    endpoint = Endpoint([busy, completion(None, finish="length"), verdict_text("B1")])
+
+    await chat_judge(endpoint).decide("Which tide?", REGISTRY)
+
+    assert [request["max_tokens"] for request in endpoint.requests] == [256, 256, 512]
 
 
 async def test_no_attempt_is_made_that_would_end_past_the_deadline() -> None:

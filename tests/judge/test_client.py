@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 
 import httpx
 import pytest
 
-from judge.client import (
-    HTTPX_ERRORS,
-    REPLY_LIMIT_BYTES,
-    CallError,
-    ChatClient,
-    base_address,
-    retry_after,
-)
+from judge.call_error import CallError
+from judge.client import HTTPX_ERRORS, REPLY_LIMIT_BYTES, ChatClient
 from judge.errors import JudgeUsageError
 from tests.support.endpoints import Endpoint, completion
 
@@ -79,38 +74,6 @@ async def test_a_failed_request_is_an_error_with_a_class(
 
 
 @pytest.mark.parametrize(
-    ("status", "detail", "is_transient", "culprit"),
-    [
-        (429, "slow down", True, None),
-        (500, "oops", True, None),
-        (503, "loading", True, None),
-        (408, "late", True, None),
-        (400, "bad", False, None),
-        (401, "no", False, "key"),
-        (403, "no", False, "key"),
-        (404, "The model `x` does not exist.", False, "model"),
-        (404, "no such page", False, "address"),
-        (301, "moved", False, "address"),
-        (405, "not here", False, "address"),
-        (400, "maximum context length is 2048 tokens", False, "window"),
-        (400, "response_format is not supported", False, "format"),
-        (400, "model not found", False, "model"),
-    ],
-)
-async def test_a_refusal_tells_what_is_wrong(
-    status: int, detail: str, is_transient: bool, culprit: str | None
-) -> None:
-    reply = httpx.Response(status, json={"error": {"message": detail}})
-    async with _client(Endpoint([reply])) as client:
-        with pytest.raises(CallError) as failed:
-            await client.complete({})
-
-    error = failed.value
-    assert (error.error_class, error.is_transient, error.culprit) == ("http", is_transient, culprit)
-    assert str(error) == f"HTTP {status}: {detail}"
-
-
-@pytest.mark.parametrize(
     "reply",
     [
         httpx.Response(200, content=b""),
@@ -120,6 +83,9 @@ async def test_a_refusal_tells_what_is_wrong(
         httpx.Response(200, json={"choices": [{"message": {}}]}),
         httpx.Response(200, content=b"x" * (REPLY_LIMIT_BYTES + 1)),
         httpx.Response(200, content=b"\xff\xfe"),
+        httpx.Response(200, content=b"[" * 100_000),
+        completion(""),
+        completion(None),
     ],
 )
 async def test_a_reply_that_is_no_completion_is_a_parse_error(reply: httpx.Response) -> None:
@@ -138,10 +104,40 @@ async def test_a_reply_carries_what_the_server_says_of_itself() -> None:
     assert (reply.text, reply.model, reply.is_cut, reply.tokens) == ("{}", "m-1", True, 100)
 
 
-async def test_a_list_of_models_that_cannot_be_read_is_an_error() -> None:
-    async with _client(Endpoint([], models=httpx.Response(200, json={"data": 3}))) as client:
-        with pytest.raises(CallError, match="list of models"):
-            await client.models()
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"type": "text", "text": "{"}, {"type": "text", "text": "}"}], "{}"),
+        ([{"type": "image", "text": "x"}, None, {"type": "text", "text": "{}"}], "{}"),
+        ("half \ud800", "half ?"),
+    ],
+)
+async def test_content_in_parts_or_with_half_a_character_is_read(
+    content: object, text: str
+) -> None:
+    body = json.dumps({"model": 3, "choices": [{"message": {"content": content}}], "usage": []})
+    reply = httpx.Response(200, content=b"\xef\xbb\xbf" + body.encode())
+    async with _client(Endpoint([reply])) as client:
+        read = await client.complete({})
+
+    assert (read.text, read.model, read.is_cut, read.tokens) == (text, None, False, None)
+
+
+@pytest.mark.parametrize("text", [None, ""])
+async def test_an_empty_reply_that_used_up_its_room_is_a_cut_one(text: str | None) -> None:
+    async with _client(Endpoint([completion(text, finish="length")])) as client:
+        reply = await client.complete({})
+
+    assert (reply.text, reply.is_cut) == ("", True)
+
+
+async def test_a_page_in_place_of_a_completion_is_a_wrong_address() -> None:
+    page = httpx.Response(200, content=b"<!doctype html><p>Welcome</p>")
+    async with _client(Endpoint([page])) as client:
+        with pytest.raises(CallError, match=r"no chat completion: an HTML page$") as failed:
+            await client.complete({})
+
+    assert failed.value.culprit == "address"
 
 
 async def test_the_key_is_sent_as_a_bearer_token_and_only_if_given() -> None:
@@ -161,42 +157,3 @@ def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(key: str)
         ChatClient("http://judge.test", api_key=key)
 
     assert "ключ" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("url", "address"),
-    [
-        ("http://h:1", "http://h:1/v1"),
-        ("http://h:1/", "http://h:1/v1"),
-        ("http://h:1/v1/", "http://h:1/v1"),
-        ("https://h/api/v1", "https://h/api/v1"),
-    ],
-)
-def test_an_address_may_be_given_with_or_without_v1(url: str, address: str) -> None:
-    assert base_address(url) == address
-
-
-@pytest.mark.parametrize("url", ["", "localhost:8808", "ftp://h", "http://", "http://[::1"])
-def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(JudgeUsageError, match="judge address"):
-        base_address(url)
-
-
-@pytest.mark.parametrize(
-    ("value", "date", "seconds"),
-    [
-        ("7", "", 7.0),
-        ("0.5", "", 0.5),
-        ("-3", "", 0.0),
-        ("Mon, 30 Nov 2026 08:00:09 GMT", "Mon, 30 Nov 2026 08:00:00 GMT", 9.0),
-        ("Mon, 30 Nov 2026 08:00:09 GMT", "", None),
-        ("soon", "", None),
-        ("inf", "", None),
-        ("nan", "", None),
-        (None, "", None),
-    ],
-)
-def test_retry_after_is_read_as_seconds(
-    value: str | None, date: str, seconds: float | None
-) -> None:
-    assert retry_after(value, {"Date": date}) == seconds

@@ -117,3 +117,9 @@ def test_the_askers_words_inside_a_broken_reply_are_no_verdict() -> None:
 
     with pytest.raises(UnreadableReplyError, match="broken"):
         read_reply(text, ANSWERS)
+
+
+def test_half_a_character_in_a_reason_is_made_one_that_can_be_written() -> None:
+    reading = read_reply('{"blocker_key": "B1", "reason": "so \\ud800"}', ANSWERS)
+
+    assert (reading.blocker_id, reading.reason) == ("tide_table", "so ?")

@@ -146,7 +146,8 @@ def _reset(stream: SocketStream) -> None:
 
 _BUSY = b'{"error": {"message": "model is busy"}}'
 _REPLIES = {
-    **{status: (int(status), _BUSY) for status in ("429", "500", "503", "404")},
+    **{status: (int(status), _BUSY) for status in ("429", "500", "503")},
+    "404": (404, b'{"error": {"message": "the model does not exist"}}'),
     "garbage": (200, b"\x00\xff<html>" * 20),
     "cut_reply": (200, _completion('{"blocker_key": "B1", "re', finish="length")),
     "no_verdict": (200, _completion("I would say it is the first boat, B1.")),
