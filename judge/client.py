@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 REPLY_LIMIT_BYTES = 1_000_000
 """A longer reply is garbage: a verdict has a few hundred bytes."""
 _NO_SERVER = "is an OpenAI-compatible server running there?"
+_NO_HTTPS = "does the server speak https? give the address with http:// if not"
 # OpenSSL's words, and what to do about them.
 _TLS_ADVICE = (
     (
@@ -47,7 +48,8 @@ _TLS_ADVICE = (
         "its certificate is not trusted here: name a file with the certificate of its authority "
         "in the environment variable SSL_CERT_FILE",
     ),
-    ("[SSL", "does the server speak https? http:// if not"),
+    ("WRONG_VERSION_NUMBER", _NO_HTTPS),
+    ("RECORD_LAYER_FAILURE", _NO_HTTPS),
 )
 
 
@@ -247,7 +249,9 @@ def meaning_of(error: Exception) -> _Meaning:
 def _translated(error: Exception, address: str, proxy: Proxy | None) -> CallError:
     meaning = meaning_of(error)
     detail = one_line(str(error))
-    tls = next((advice for words, advice in _TLS_ADVICE if words in detail), None)
+    tls = None
+    if isinstance(error, httpx.ConnectError) and "[SSL" in detail:
+        tls = next((advice for words, advice in _TLS_ADVICE if words in detail), None)
     way = f" through {proxy.shown}" if proxy else ""
     advice = f"is {proxy.shown} right and running?" if proxy else _NO_SERVER
     return CallError(

@@ -8,7 +8,7 @@ from typing import Annotated, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from judge.call_error import CallError
-from judge.server_text import is_html, parsed, quoted, sound_json
+from judge.server_text import is_html, one_line, parsed, quoted, sound_json
 
 
 def _text_of(content: object) -> object:
@@ -104,9 +104,8 @@ def read_completion(body: bytes) -> ChatReply:
     is_cut = choice is not None and choice.finish_reason == "length"
     if not text.strip() and not is_cut:
         raise CallError("the reply is empty", error_class="parse", is_transient=True)
-    return ChatReply(
-        text=text, model=completion.model, is_cut=is_cut, tokens=_total(completion.usage)
-    )
+    name = None if completion.model is None else one_line(completion.model)
+    return ChatReply(text=text, model=name, is_cut=is_cut, tokens=_total(completion.usage))
 
 
 def _total(usage: _Usage | None) -> int | None:

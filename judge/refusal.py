@@ -87,7 +87,7 @@ def refusal(
         culprit=culprit,
         refused=_refused(status, text) if culprit is None else None,
         status=status,
-        advice=_NO_API if culprit == "address" else None,
+        advice=_advice(status) if culprit == "address" else None,
     )
 
 
@@ -175,6 +175,12 @@ def _refused(status: int, text: str) -> RequestPart | None:
         (hit.start(), part) for part, name in _PARTS if (hit := name.search(text))
     ]
     return min(found, key=lambda place: place[0])[1] if found else None
+
+
+def _advice(status: int) -> str:
+    is_moved = 300 <= status < 400
+    # Not followed: a login would go along, and a POST can become a GET on the way.
+    return "give the address that it is sent on to" if is_moved else _NO_API
 
 
 def _moved(headers: Mapping[str, str]) -> str:

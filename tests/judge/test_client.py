@@ -123,6 +123,22 @@ async def test_content_in_parts_or_with_half_a_character_is_read(
     assert (read.text, read.model, read.is_cut, read.tokens) == (text, None, False, None)
 
 
+async def test_a_models_name_that_would_act_on_a_terminal_is_spelled_out() -> None:
+    async with _client(Endpoint([completion("{}", model="m\x1b[31m\n" + "x" * 999)])) as client:
+        reply = await client.complete({})
+
+    assert reply.model == "m\\x1b[31m " + "x" * 290 + "…"
+
+
+async def test_a_connection_that_breaks_off_under_tls_may_do_better_a_moment_later() -> None:
+    broken = httpx.ConnectError("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred")
+    async with _client(Endpoint([broken])) as client:
+        with pytest.raises(CallError) as failed:
+            await client.complete({})
+
+    assert failed.value.is_transient
+
+
 @pytest.mark.parametrize("text", [None, ""])
 async def test_an_empty_reply_that_used_up_its_room_is_a_cut_one(text: str | None) -> None:
     async with _client(Endpoint([completion(text, finish="length")])) as client:

@@ -177,4 +177,6 @@ async def test_a_server_that_speaks_no_https_is_told_so() -> None:
             with pytest.raises(CallError) as failed:
                 await client.models()
 
-    assert failed.value.advice == "does the server speak https? http:// if not"
+    assert (
+        failed.value.advice == "does the server speak https? give the address with http:// if not"
+    )

@@ -49,7 +49,7 @@ async def test_a_path_without_an_api_is_a_wrong_address(status: int) -> None:
         status, json={"detail": "Not Found"}, headers={"Location": "http://elsewhere.test/"}
     )
     asked = r"http://judge\.test/v1/chat/completions"
-    says = "Not Found: is this" if status == 404 else r"sent on to http://elsewhere\.test/: is this"
+    says = "Not Found: is this" if status == 404 else r"sent on to http://elsewhere\.test/: give"
 
     with pytest.raises(JudgeSetupError, match=rf"^address: HTTP {status} at {asked}: {says}"):
         await probe_judge(chat_judge(Endpoint(lambda _: nowhere, models=httpx.Response(404))))
