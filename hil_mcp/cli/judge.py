@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil_mcp.cli.exit_status import ExitStatus
+from hil_mcp.cli.judge_inputs import refuse_an_input, registry_of_task
 from hil_mcp.cli.judge_serve import serve
 from hil_mcp.cli.output import console, print_json, remark
 from hil_mcp.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from hil_mcp.judge_evaluation import Evaluation
     from hil_mcp.settings import Settings
     from judge.pairs import Pair
-    from judge.verdict import RegistryView
-    from task_store.store import TaskStore
 
 app = typer.Typer(help="Serve, check and measure the judge behind ask_human.", no_args_is_help=True)
 app.command("serve")(serve)
@@ -90,11 +89,11 @@ def evaluate(
 
     settings = _settings(judge, url, model, policy, prompt)
     if plot is not None:
-        _refuse_an_input("--plot", plot, pairs, labels, prompt)
+        refuse_an_input("--plot", plot, pairs, labels, prompt)
     rows = read_pairs(pairs)
     if labels is not None:
         rows = with_labels(rows, read_labels(labels))
-    check_pairs(rows, _registry_of(TaskStore(settings.home)))
+    check_pairs(rows, registry_of_task(TaskStore(settings.home)))
     evaluation = _evaluate(settings, rows, pairs, repeat=repeat)
     # Kept before it is shown: an evaluation may have taken hours.
     if store:
@@ -136,14 +135,14 @@ def pairs(
 
     if str(output) == "-":
         raise ConfigError("-o -: pairs go into a file, not to stdout: give its name")
-    _refuse_an_input("-o", output, labels)
+    refuse_an_input("-o", output, labels)
     catalogue = TaskStore(load_settings().home)
     names = task or [summary.task_id for summary in catalogue.list()]
     chosen = {found.task_id: found for found in map(catalogue.get, names)}
     made = derive_pairs(source_tasks(list(chosen.values())), seed=seed)
     if labels is not None:
         said = read_labels(labels)
-        check_pairs(said, _registry_of(catalogue))
+        check_pairs(said, registry_of_task(catalogue))
         made = with_labels(made, said)
     write_pairs(output, made)
     kinds = Counter(pair.kind for pair in made)
@@ -154,29 +153,6 @@ def pairs(
     for kind, n in kinds.items():
         out.print(f"{n:>6}  {kind:<12} {KINDS.get(kind, 'labelled by hand')}", markup=False)
     out.print(f"{len(made):>6}  in {output}", markup=False)
-
-
-def _refuse_an_input(option: str, output: Path, *inputs: Path | None) -> None:
-    for path in inputs:
-        if path is None or not path.exists():
-            continue
-        if output.exists() and output.samefile(path):
-            raise ConfigError(f"{option} {output}: would overwrite an input, {path}: name another")
-
-
-def _registry_of(store: TaskStore) -> Callable[[str], RegistryView | None]:
-    from functools import cache
-
-    from task_store.errors import UnknownTaskError
-
-    @cache
-    def registry_of(task: str) -> RegistryView | None:
-        try:
-            return store.get(task).registry
-        except UnknownTaskError:
-            return None
-
-    return registry_of
 
 
 def _settings(
