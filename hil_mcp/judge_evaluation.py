@@ -48,17 +48,22 @@ class Evaluation:
     """Whether each task was judged by a part that was not fitted to it."""
 
 
-def fresh_judge(settings: Settings, embedder: Embedder | None = None) -> Judge:
+def fresh_judge(
+    settings: Settings, embedder: Embedder | None = None, *, concurrency: int | None = None
+) -> Judge:
     """The judge that the settings name, to be measured: without a cache of verdicts.
 
     Args:
         settings: Name the judge.
         embedder: For a judge that embeds; None for one of its own.
+        concurrency: Questions that are with a server at the same time; None for the usual.
 
     Raises:
         JudgeUsageError: No judge can be built from the settings.
     """
     config = replace(judge_config(settings, embedder), cache_path=None)
+    if concurrency is not None:
+        config = replace(config, concurrency=concurrency)
     return build_judge(settings.judge, config)
 
 
@@ -70,6 +75,7 @@ async def evaluate_judge(
     *,
     repeat: int,
     on_answer: Callable[[], None],
+    concurrency: int | None = None,
 ) -> Evaluation:
     """Ask the judge every pair.
 
@@ -80,6 +86,9 @@ async def evaluate_judge(
         store: Holds the tasks that the pairs name.
         repeat: Times that each question is asked.
         on_answer: Called after each answer.
+        concurrency: Questions that are asked at the same time; None for what suits the judge. The
+            time of a question counts from when it is sent, and a server that takes fewer at a time
+            lets the others wait.
 
     Raises:
         JudgeSetupError: The judge is not fit for use.
@@ -91,7 +100,8 @@ async def evaluate_judge(
     def registry_of(task: str) -> RegistryView:
         return store.get(task).registry
 
-    judge = fresh_judge(settings, RememberedEmbedder())  # many pairs have texts in common
+    # Many pairs have texts in common.
+    judge = fresh_judge(settings, RememberedEmbedder(), concurrency=concurrency)
     try:
         await probe_judge(judge)
         await warm_judge(judge)
@@ -100,9 +110,7 @@ async def evaluate_judge(
             pairs,
             registry_of,
             repeat=repeat,
-            concurrency=_EMBEDDED_CONCURRENCY
-            if settings.judge == "embedded"
-            else judge_config(settings).concurrency,
+            concurrency=concurrency or _usual_concurrency(settings),
             on_answer=on_answer,
         )
         return Evaluation(
@@ -173,6 +181,12 @@ def evaluation_document(evaluation: Evaluation) -> dict[str, object]:
             for p in figures.curve
         ],
     }
+
+
+def _usual_concurrency(settings: Settings) -> int:
+    if settings.judge == "embedded":
+        return _EMBEDDED_CONCURRENCY
+    return judge_config(settings).concurrency
 
 
 def _groups(groups: dict[str, KindFigures]) -> dict[str, object]:

@@ -1,11 +1,13 @@
 """How good a judge was found to be, kept by its fingerprint, to be shown with scores.
 
-One small JSON file for each fingerprint in `HIL_MCP_HOME/judge-quality/`; the newest evaluation of
-a judge replaces the one before.
+One small JSON file for each fingerprint in `HIL_MCP_HOME/judge-quality/`. An evaluation replaces
+the one before, unless that was of more pairs or the judge failed in this one: no score shall be
+vouched for by the few pairs that were left of an evaluation.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hil_mcp.errors import DataError
+from hil_mcp.whole_file import write_whole
 from judge.intervals import to_f1
 
 if TYPE_CHECKING:
@@ -66,15 +69,37 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def quality_folder(home: Path) -> Path:
+    """Where evaluations are kept, made if need be.
+
+    Raises:
+        DataError: It cannot be made or written to.
+    """
+    folder = home / _FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as exc:
+        raise DataError(f"{folder}: cannot be made: {exc.strerror}") from exc
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DataError(f"{folder}: cannot be written to")
+    return folder
+
+
 def store_quality(
     home: Path, evaluation: Evaluation, *, now: Callable[[], datetime] = utc_now
 ) -> Path:
     """Keep an evaluation; returns its file.
 
     Raises:
-        DataError: The file cannot be written.
+        DataError: The judge failed on a question, what is kept is of more pairs, or the file cannot
+            be written; what was kept stays.
     """
     figures, quality = evaluation.figures, evaluation.figures.quality
+    if figures.failed_answers:
+        asked = (quality.n + figures.failed) * figures.repeats
+        raise DataError(
+            f"not kept: the judge failed on {figures.failed_answers} of {asked} questions"
+        )
     jaccard = quality.jaccard.interval
     kept = JudgeQuality(
         fingerprint=evaluation.fingerprint.digest,
@@ -92,12 +117,15 @@ def store_quality(
         out_of_fold=evaluation.is_out_of_fold,
         measured_at=now(),
     )
-    path = _path(home, kept.fingerprint)
+    path = _path(quality_folder(home), kept.fingerprint)
+    before = known_qualities(home, [kept.fingerprint]).by_fingerprint.get(kept.fingerprint)
+    if before is not None and before.n > kept.n and not before.failed:
+        raise DataError(
+            f"not kept: {path} is of {before.n} pairs ({before.pairs}) and this of {kept.n}: "
+            "delete it to keep this one"
+        )
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        part = path.with_suffix(".part")
-        part.write_text(kept.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        part.replace(path)
+        write_whole(path, kept.model_dump_json(indent=2) + "\n")
     except OSError as exc:
         raise DataError(f"{path}: cannot be written: {exc.strerror}") from exc
     return path
@@ -113,7 +141,7 @@ def read_quality(home: Path, fingerprint: str) -> JudgeQuality | None:
     Raises:
         DataError: The file is there and cannot be read.
     """
-    path = _path(home, fingerprint)
+    path = _path(home / _FOLDER, fingerprint)
     try:
         kept = JudgeQuality.model_validate_json(path.read_bytes())
     except FileNotFoundError:
@@ -140,7 +168,7 @@ def known_qualities(home: Path, fingerprints: Iterable[str]) -> KnownQualities:
     return KnownQualities(by_fingerprint=known, problems=tuple(problems))
 
 
-def _path(home: Path, fingerprint: str) -> Path:
+def _path(folder: Path, fingerprint: str) -> Path:
     # A fingerprint comes out of a log, which is data: only its digits may name a file.
     name = "".join(char for char in fingerprint if char in "0123456789abcdef")
-    return home / _FOLDER / f"{name or 'none'}.json"
+    return folder / f"{name or 'none'}.json"

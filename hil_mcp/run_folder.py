@@ -6,11 +6,8 @@ run come from. `attempt.json` says what came of one attempt and keeps the head o
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -19,9 +16,11 @@ from hil_mcp.counting import CountingRules
 from hil_mcp.errors import DataError
 from hil_mcp.events import AgentInfo, JudgeInfo
 from hil_mcp.modes import Mode
+from hil_mcp.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from hil_mcp.session_reader import SessionRecord
 
@@ -230,16 +229,7 @@ def write_record(folder: Path, record: RunRecord | AttemptRecord) -> Path:
     name = RUN_FILE if isinstance(record, RunRecord) else _ATTEMPT_FILE
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     text = record.model_dump_json(indent=2) + "\n"
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(folder / name)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(folder / name, text)
     return folder / name
 
 

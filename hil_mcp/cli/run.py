@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import signal
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,15 +17,12 @@ from hil_mcp.modes import Mode
 from hil_mcp.prompts import PromptStyle
 
 if TYPE_CHECKING:
-    from anyio import CancelScope, Event
-
     from hil_mcp.runs.cell import IsolationKind
     from hil_mcp.runs.model_traffic import Price
     from hil_mcp.runs.start import RunOptions
     from hil_mcp.runs.summary import RunSummary
     from hil_mcp.settings import Settings
 
-_END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DEFAULT_MODES = "baseline,full_info,ask_human"
 _HOUR_S = 3600
 
@@ -158,6 +154,7 @@ async def _carry_out(options: RunOptions, settings: Settings, max_tries: int) ->
     """
     import anyio
 
+    from hil_mcp.cli.end_signals import cancel_on_signal
     from hil_mcp.cli.run_progress import watching
     from hil_mcp.runs.runner import Runner
     from hil_mcp.runs.start import open_run
@@ -167,7 +164,7 @@ async def _carry_out(options: RunOptions, settings: Settings, max_tries: int) ->
     has_given_up = False
     with first_error():
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_cancel_on_signal, tasks.cancel_scope, interrupted)
+            tasks.start_soon(cancel_on_signal, tasks.cancel_scope, interrupted)
             async with open_run(options, settings) as opened:
                 plan = opened.record.plan
                 remark(f"run {options.out}: {len(plan)} attempts")
@@ -180,15 +177,6 @@ async def _carry_out(options: RunOptions, settings: Settings, max_tries: int) ->
         remark(f"the same command with --resume --out {options.out} goes on")
         raise KeyboardInterrupt
     return has_given_up
-
-
-async def _cancel_on_signal(scope: CancelScope, interrupted: Event) -> None:
-    import anyio
-
-    with anyio.open_signal_receiver(*_END_SIGNALS) as signals:
-        async for _ in signals:
-            interrupted.set()
-            scope.cancel()
 
 
 def _conclude(folder: Path, *, as_json: bool, has_given_up: bool) -> int:
