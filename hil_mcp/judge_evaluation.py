@@ -159,6 +159,17 @@ def evaluation_document(evaluation: Evaluation) -> dict[str, object]:
         "flip_rate": _share(figures.flips),
         "latency_ms": {f"p{p}": round(value, 3) for p, value in figures.latency_ms.items()},
         "tokens": figures.tokens,
+        "failures": [
+            {
+                "place": one.place,
+                "asking": one.asking,
+                "task": one.task,
+                "question": one.question,
+                "class": one.error_class,
+                "cause": one.cause,
+            }
+            for one in figures.failures
+        ],
         "unreached": [
             {"task": one.task, "blocker_id": one.blocker_id, "asked": one.asked}
             for one in figures.unreached

@@ -11,7 +11,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from judge.errors import JudgeError
 from judge.intervals import Share, f1_of
+from judge.pairs import shown_registry
 from judge.rubric import tags_of
 
 if TYPE_CHECKING:
@@ -87,6 +89,21 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One answer that was none."""
+
+    place: int
+    """Of the pair among the pairs, from 1."""
+    asking: int
+    """Which time of its question, from 1."""
+    task: str
+    question: str
+    error_class: str
+    """As in `JudgeError`."""
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unreached:
     """A blocker that none of its example questions reached."""
 
@@ -110,9 +127,10 @@ class Figures:
 
     quality: Quality
     failed: int
-    """Pairs whose first answer was a failure: they are in no figure but `flips`."""
-    failed_answers: int
-    """Failures over all repeats."""
+    """Pairs whose first answer was a failure: only their later answers count, in `flips`,
+    `latency_ms` and `tokens`."""
+    failures: Sequence[Failure]
+    """Of all repeats, in the order of the pairs."""
     by_kind: dict[str, KindFigures]
     by_type: dict[str, KindFigures]
     """By the type of the expected blocker, over pairs that have one."""
@@ -121,13 +139,19 @@ class Figures:
     """Pairs whose verdict differs between repeats, among those with two verdicts or more; None when
     asked once."""
     latency_ms: dict[int, float]
-    """Percentile -> milliseconds."""
+    """Percentile -> milliseconds, over all answers for which the judge did its work: none from a
+    cache, a log or the guard."""
     tokens: int | None
     """Prompt and completion tokens of all answers; None when none were reported."""
     unreached: Sequence[Unreached]
     disagreements: Sequence[Disagreement]
     curve: Sequence[ThresholdPoint]
     """From the lowest threshold to the highest; empty without confidences."""
+
+    @property
+    def failed_answers(self) -> int:
+        """Failures over all repeats."""
+        return len(self.failures)
 
 
 def figures_of(judged: Sequence[Judged], registry_of: Callable[[str], RegistryView]) -> Figures:
@@ -139,19 +163,21 @@ def figures_of(judged: Sequence[Judged], registry_of: Callable[[str], RegistryVi
     """
     kept = [one for one in judged if one.verdict is not None]
     verdicts = [
-        answer for one in kept for answer in one.answers if not isinstance(answer, Exception)
+        answer for one in judged for answer in one.answers if not isinstance(answer, JudgeError)
     ]
     tokens = [verdict.tokens for verdict in verdicts if verdict.tokens is not None]
     repeats = max((len(one.answers) for one in judged), default=0)
     return Figures(
         quality=quality_of(kept),
         failed=len(judged) - len(kept),
-        failed_answers=sum(len(one.answers) - one.n_verdicts for one in judged),
+        failures=_failures(judged),
         by_kind=_grouped(kept, lambda one: one.pair.kind),
         by_type=_grouped(kept, lambda one: _type_of(one, registry_of)),
         repeats=repeats,
         flips=_flips(judged) if repeats > 1 else None,
-        latency_ms=percentiles([verdict.latency_ms for verdict in verdicts]),
+        latency_ms=percentiles(
+            [v.latency_ms for v in verdicts if v.attempts and v.source == "judge"]
+        ),
         tokens=sum(tokens) if tokens else None,
         unreached=_unreached(kept),
         disagreements=[_disagreement(one, registry_of) for one in kept if not _is_correct(one)],
@@ -176,6 +202,22 @@ def percentiles(values: Sequence[float]) -> dict[int, float]:
     if not ordered:
         return {}
     return {p: ordered[max(0, math.ceil(len(ordered) * p / 100) - 1)] for p in PERCENTILES}
+
+
+def _failures(judged: Sequence[Judged]) -> list[Failure]:
+    return [
+        Failure(
+            place=place,
+            asking=asking,
+            task=one.pair.task,
+            question=one.pair.question,
+            error_class=answer.error_class,
+            cause=str(answer),
+        )
+        for place, one in enumerate(judged, start=1)
+        for asking, answer in enumerate(one.answers, start=1)
+        if isinstance(answer, JudgeError)
+    ]
 
 
 def _got(one: Judged) -> str | None:
@@ -238,7 +280,7 @@ def _disagreement(one: Judged, registry_of: Callable[[str], RegistryView]) -> Di
         got=_got(one),
         reason=verdict.reason if verdict else "",
         confidence=verdict.confidence if verdict else None,
-        tags=tags_of(pair.question, registry_of(pair.task)),
+        tags=tags_of(pair.question, shown_registry(registry_of(pair.task), pair)),
     )
 
 

@@ -29,7 +29,11 @@ class Share:
         n, p = self.whole, self.part / self.whole
         centre = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
         half = _Z / (1 + _Z**2 / n) * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n * n))
-        return max(0.0, centre - half), min(1.0, centre + half)
+        # At none and at all the ends are 0 and 1; a float's rounding would leave a trace.
+        return (
+            0.0 if self.part == 0 else max(0.0, centre - half),
+            1.0 if self.part == n else min(1.0, centre + half),
+        )
 
 
 def f1_of(share: Share) -> float | None:

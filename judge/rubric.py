@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from judge.verdict import RegistryView
 
 OWN_EXAMPLE = "own_example"
-"""The question is word for word an example of the registry."""
+"""The question is word for word an example of the registry as the judge was shown it."""
 NO_QUESTION_WORD = "no_question_word"
 """Neither one of the released rules' six words nor a verb of request: their rule 2."""
 RUBRIC_CONTRADICTION = "rubric_contradiction"
@@ -27,7 +27,12 @@ _SENTENCE_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
 
 
 def tags_of(question: str, registry: RegistryView) -> tuple[str, ...]:
-    """The tags that hold for one question, in a fixed order."""
+    """The tags that hold for one question, in a fixed order.
+
+    Args:
+        question: As it was asked.
+        registry: As the judge was shown it.
+    """
     examples = {
         clean_example(example)
         for blocker in registry.blockers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from hil_mcp.cli.output import console
@@ -11,11 +12,12 @@ if TYPE_CHECKING:
 
     from hil_mcp.judge_check import JudgeCheck
     from hil_mcp.judge_evaluation import Evaluation
-    from judge.figures import Figures, KindFigures
+    from judge.figures import Failure, Figures, KindFigures
     from judge.intervals import Share
 
 _MOST_LISTED = 20
 """Entries of one list on the screen; the JSON document has all."""
+_MOST_CAUSES = 5
 _QUESTION_WIDTH = 90
 
 
@@ -47,6 +49,8 @@ def print_evaluation(evaluation: Evaluation) -> None:
     out.print(f"recall    {_share(quality.recall)}", markup=False)
     out.print(f"F1        {_plain(quality.f1)}{interval}", markup=False)
     out.print(_cost(figures), markup=False)
+    for line in _causes(figures):
+        out.print(line, markup=False, soft_wrap=True)
     out.print(_groups("kind", figures.by_kind))
     if figures.by_type:
         out.print(_groups("blocker type", figures.by_type))
@@ -73,6 +77,27 @@ def _cost(figures: Figures) -> str:
     return ", ".join(parts)
 
 
+def _causes(figures: Figures) -> list[str]:
+    """Why the judge failed, the most frequent cause first, each with the first place it struck."""
+    causes: dict[tuple[str, str], list[Failure]] = defaultdict(list)
+    for one in figures.failures:
+        causes[one.error_class, " ".join(one.cause.split())].append(one)
+    ordered = sorted(causes.items(), key=lambda item: -len(item[1]))
+    lines = [
+        f"failures: {len(those)}, first pair {those[0].place}, task {those[0].task}, "
+        f"{_short(those[0].question)!r}: {error_class}: {cause}"
+        for (error_class, cause), those in ordered[:_MOST_CAUSES]
+    ]
+    if len(ordered) > _MOST_CAUSES:
+        lines.append(f"and {len(ordered) - _MOST_CAUSES} more causes: --json lists every failure")
+    return lines
+
+
+def _short(question: str) -> str:
+    shown = " ".join(question.split())
+    return shown if len(shown) <= _QUESTION_WIDTH else shown[:_QUESTION_WIDTH] + "…"
+
+
 def _groups(title: str, groups: dict[str, KindFigures]) -> Table:
     from rich.markup import escape
     from rich.table import Table
@@ -95,12 +120,10 @@ def _disagreements(figures: Figures) -> Table:
 
     table = Table("task", "kind", "question", "expected", "got", "tags", title="disagreements")
     for one in figures.disagreements[:_MOST_LISTED]:
-        question = " ".join(one.question.split())
-        shown = question if len(question) <= _QUESTION_WIDTH else question[:_QUESTION_WIDTH] + "…"
         table.add_row(
             escape(one.task),
             escape(one.kind),
-            escape(shown),
+            escape(_short(one.question)),
             escape(one.expected or "-"),
             escape(one.got or "-"),
             ", ".join(one.tags),

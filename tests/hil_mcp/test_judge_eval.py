@@ -76,6 +76,31 @@ def test_an_evaluation_in_which_the_judge_failed_replaces_no_kept_figures(
     assert err == "hil-mcp: not kept: the judge failed on 4 of 6 questions\n"
 
 
+def test_why_and_where_the_judge_failed_is_told(
+    pairs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(number: int) -> Answer:
+        return _matches(number) if number < 3 else (400, "no room" if number == 3 else "gone")
+
+    with judge_that_answers(fails) as address:
+        command = ("judge", "eval", str(pairs), "--concurrency", "1", *_vllm(address))
+        status, out, _ = _run(capsys, *command)
+    with judge_that_answers(fails) as address:
+        command = ("judge", "eval", str(pairs), "--concurrency", "1", *_vllm(address))
+        _, document, _ = _run(capsys, *command, "--json")
+
+    assert status == ExitStatus.JUDGE
+    often, once = [line for line in out.splitlines() if line.startswith("failures: ")]
+    assert often.startswith("failures: 3, first pair 4, task boats, 'Which is it, 3?': http: ")
+    assert "gone" in often
+    assert once.startswith("failures: 1, first pair 3, task boats, 'Which is it, 2?': http: ")
+    failures = json.loads(document)["failures"]
+    assert [(one["task"], one["question"], one["class"]) for one in failures] == [
+        ("boats", f"Which is it, {k}?", "http") for k in (2, 3, 4, 5)
+    ]
+    assert "no room" in failures[0]["cause"]
+
+
 def test_figures_of_fewer_pairs_do_not_replace_those_of_more(
     pairs: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -16,7 +17,7 @@ from judge.pairs import Pair
 from judge.plot import plot_svg
 from judge.rubric import tags_of
 from judge.verdict import Verdict
-from tests.support.judges import RuleJudge, ScriptedJudge, hiccup
+from tests.support.judges import RuleJudge, ScriptedJudge, hiccup, verdict_for
 from tests.support.tasks import make_task
 
 if TYPE_CHECKING:
@@ -69,6 +70,19 @@ async def test_a_failure_is_left_out_and_counted_apart() -> None:
 
     assert figures.quality.recall.value == 1.0
     assert (figures.quality.n, figures.failed) == (1, 1)
+
+
+async def test_each_failure_is_kept_with_its_pair_and_its_cause() -> None:
+    pairs = [_pair("tide", question="Which tide?"), _pair("berth", question="Which berth?")]
+
+    figures = await _figures(pairs, ["tide", hiccup(), hiccup("timeout"), "berth"], repeat=2)
+
+    assert [(f.place, f.asking, f.question, f.error_class) for f in figures.failures] == [
+        (1, 2, "Which tide?", "timeout"),
+        (2, 1, "Which berth?", "http"),
+    ]
+    assert {f.cause for f in figures.failures} == {"the judge answered 500"}
+    assert (figures.failed, figures.failed_answers) == (1, 2)
 
 
 async def test_shares_without_anything_to_count_are_undefined() -> None:
@@ -137,6 +151,15 @@ async def test_each_disagreement_says_what_may_explain_it() -> None:
     assert second.tags == ("no_question_word", "rubric_contradiction")
 
 
+async def test_an_example_that_was_hidden_from_the_judge_explains_nothing() -> None:
+    own = REGISTRY.blockers[0].example_questions[0]
+    hidden = Pair(task="t", question=own, expected="tide", kind="paraphrase", hide_example=True)
+
+    figures = await _figures([hidden, _pair("tide", question=own)], [None, None])
+
+    assert [one.tags for one in figures.disagreements] == [(), ("own_example",)]
+
+
 @pytest.mark.parametrize(
     ("question", "tags"),
     [
@@ -194,6 +217,19 @@ async def test_the_curve_drops_the_least_sure_matches_first() -> None:
     assert len(line.attrib["points"].split()) == 3
 
 
+async def test_answers_without_the_judges_work_have_no_part_in_its_latency() -> None:
+    verdict = verdict_for(None)
+    answers = [
+        replace(verdict, latency_ms=200.0),
+        replace(verdict, latency_ms=0.0, attempts=0),
+        replace(verdict, latency_ms=1.0, source="cache"),
+    ]
+
+    figures = figures_of([Judged(pair=_pair(None), answers=[one]) for one in answers], _registry_of)
+
+    assert figures.latency_ms == {50: 200.0, 90: 200.0, 99: 200.0}
+
+
 def test_a_plot_without_a_curve_or_a_point_is_still_a_plot() -> None:
     figures = figures_of([], _registry_of)
 
@@ -223,6 +259,17 @@ def test_wilson_intervals_are_those_of_the_tables(
 
     assert interval is not None
     assert interval == pytest.approx((low, high), abs=1e-4)
+
+
+def test_intervals_of_none_and_of_all_end_exactly_at_0_and_1() -> None:
+    for whole in range(1, 200):
+        none = Share(part=0, whole=whole).interval
+        everything = Share(part=whole, whole=whole).interval
+
+        assert none is not None
+        assert none[0] == 0.0
+        assert everything is not None
+        assert everything[1] == 1.0
 
 
 def test_f1_follows_from_the_share_of_hits_among_everything_that_matters() -> None:
