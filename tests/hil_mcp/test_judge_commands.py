@@ -356,3 +356,61 @@ def test_a_plot_that_cannot_be_written_is_wrong_usage(
 
     assert status == ExitStatus.USAGE
     assert "--plot" in err
+
+
+@pytest.mark.parametrize(
+    ("judge", "option"),
+    [
+        ("embedded", ("--url", "http://127.0.0.1:9")),
+        ("embedded", ("--model", "m")),
+        ("vote:unanimous:embedded+embedded", ("--policy", "meaning")),
+        ("replay:log.jsonl", ("--prompt", "none.txt")),
+    ],
+)
+@pytest.mark.parametrize("command", [("check",), ("eval", "pairs.jsonl")])
+def test_an_option_that_the_judge_has_no_use_for_is_wrong_usage(
+    command: tuple[str, ...],
+    judge: str,
+    option: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, out, err = _run(capsys, "judge", *command, "--judge", judge, *option)
+
+    assert (status, out) == (ExitStatus.USAGE, "")
+    assert err == (
+        f"hil-mcp: {option[0]}: the judge {judge!r} has no use for it: it needs --judge vllm\n"
+    )
+
+
+def test_a_setting_by_variable_that_the_judge_has_no_use_for_is_none_of_its_business(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HIL_MCP_JUDGE_MODEL", "m")
+
+    assert _run(capsys, "judge", "check")[0] == ExitStatus.DONE
+
+
+def test_a_prompt_and_a_policy_at_once_are_wrong_usage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, _, err = _run(
+        capsys,
+        *("judge", "check", "--judge", "vote:unanimous:embedded+vllm"),
+        *("--policy", "meaning", "--prompt", "mine.txt"),
+    )
+
+    assert status == ExitStatus.USAGE
+    assert "--policy and --prompt" in err
+
+
+def test_a_policy_on_the_command_line_goes_before_a_prompt_by_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompt = tmp_path / "mine.txt"
+    prompt.write_text("{registry} {question} {answer_format}", encoding="utf-8")
+    monkeypatch.setenv("HIL_MCP_JUDGE_PROMPT_FILE", str(prompt))
+    monkeypatch.setenv("HIL_MCP_JUDGE_URL", "http://127.0.0.1:9")
+
+    _, out, _ = _run(capsys, "judge", "check", "--judge", "vllm", "--policy", "meaning", "--json")
+
+    assert json.loads(out)["policy"] == "meaning"
