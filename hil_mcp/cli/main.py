@@ -13,6 +13,7 @@ from hil_mcp.cli.doctor import doctor
 from hil_mcp.cli.exit_status import ExitStatus, status_of
 from hil_mcp.cli.grade import grade
 from hil_mcp.cli.judge import app as judge
+from hil_mcp.cli.output import failure_of_stdout, give_up_stdout, open_stdout
 from hil_mcp.cli.register import register, unregister
 from hil_mcp.cli.run import run
 from hil_mcp.cli.score import score
@@ -65,21 +66,35 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     Args:
         argv: Arguments without the program's name; the process's own by default.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    open_stdout()
+    stdout = sys.stdout
+    status = _run(list(sys.argv[1:] if argv is None else argv))
+    sys.stdout = stdout  # Typer puts something that hides the failure over one that broke
+    failure = failure_of_stdout()
+    if failure is None:
+        sys.exit(status)
+    give_up_stdout()
+    if isinstance(failure, BrokenPipeError):  # whoever reads no more has seen enough
+        sys.exit(ExitStatus.INTERRUPTED)
+    print(f"hil-mcp: stdout: cannot be written: {failure.strerror}", file=sys.stderr)
+    sys.exit(ExitStatus.DATA)
+
+
+def _run(arguments: list[str]) -> int | str | None:
     try:
         diagnostics.set_up(load_settings().home)
         result = build_app()(arguments, standalone_mode=False)
     except (typer.Exit, SystemExit) as exc:
-        code = exc.exit_code if isinstance(exc, typer.Exit) else exc.code
-        sys.exit(code)
+        return exc.exit_code if isinstance(exc, typer.Exit) else exc.code
     except typer.Abort:
-        sys.exit(ExitStatus.INTERRUPTED)
+        return ExitStatus.INTERRUPTED
     except typer.TyperException as exc:
         print(f'hil-mcp: {exc.format_message()} (see "hil-mcp --help")', file=sys.stderr)
-        sys.exit(ExitStatus.USAGE)
+        return ExitStatus.USAGE
     except BaseException as exc:  # noqa: BLE001  # the process ends here, with a status and a line
-        sys.exit(_report(exc))
-    sys.exit(result if isinstance(result, int) else ExitStatus.DONE)
+        # A result that cannot be written is told by the caller, whoever noticed it first.
+        return ExitStatus.DATA if isinstance(exc, OSError) and failure_of_stdout() else _report(exc)
+    return result if isinstance(result, int) else ExitStatus.DONE
 
 
 def _report(error: BaseException) -> ExitStatus:
