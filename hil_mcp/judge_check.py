@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hil_mcp.errors import ConfigError
 from hil_mcp.judge_evaluation import fresh_judge
-from hil_mcp.judge_quality import read_quality
+from hil_mcp.judge_quality import known_qualities
 from judge.address import without_password
 from judge.build import urls_of
 from judge.errors import JudgeSetupError, JudgeUsageError
@@ -41,6 +41,8 @@ class JudgeCheck:
     """Milliseconds of one question after that."""
     quality: JudgeQuality | None
     """What an evaluation said of this judge, if there was one."""
+    warnings: tuple[str, ...]
+    """One line for a kept evaluation that cannot be read."""
 
     def document(self) -> dict[str, object]:
         """The facts as JSON values, in the order to be read."""
@@ -59,8 +61,12 @@ class JudgeCheck:
             "ready_s": self.ready_s,
             "question_ms": self.question_ms,
             "precision": quality.precision if quality else None,
+            "precision_interval": quality.precision_interval if quality else None,
             "recall": quality.recall if quality else None,
+            "recall_interval": quality.recall_interval if quality else None,
             "measured_on": quality.pairs if quality else None,
+            "measured_n": quality.n if quality else None,
+            "warnings": list(self.warnings),
         }
 
 
@@ -92,6 +98,7 @@ async def check_judge(settings: Settings) -> JudgeCheck:
     finally:
         await close_judge(judge)
     fingerprint = judge.fingerprint
+    known = known_qualities(settings.home, [fingerprint.digest])
     return JudgeCheck(
         judge=without_password(settings.judge),
         url=", ".join(map(without_password, urls_of(settings.judge, settings.judge_url))) or None,
@@ -99,5 +106,6 @@ async def check_judge(settings: Settings) -> JudgeCheck:
         problem=problem,
         ready_s=ready_s,
         question_ms=question_ms,
-        quality=read_quality(settings.home, fingerprint.digest),
+        quality=known.by_fingerprint.get(fingerprint.digest),
+        warnings=known.problems,
     )

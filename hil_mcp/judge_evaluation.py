@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from hil_mcp.errors import ConfigError
 from hil_mcp.judge_setup import judge_config
 from judge.build import build_judge
 from judge.derived_pairs import SourceTask
@@ -91,6 +92,7 @@ async def evaluate_judge(
             lets the others wait.
 
     Raises:
+        ConfigError: The judge is a replay, and a pair hides what stands in the log's registry.
         JudgeSetupError: The judge is not fit for use.
         UnknownTaskError: A pair's task is not in the store.
         PairsError: A pair does not fit its task.
@@ -100,6 +102,8 @@ async def evaluate_judge(
     def registry_of(task: str) -> RegistryView:
         return store.get(task).registry
 
+    if settings.judge.startswith("replay:"):
+        _check_replayable(pairs)
     # Many pairs have texts in common.
     judge = fresh_judge(settings, RememberedEmbedder(), concurrency=concurrency)
     try:
@@ -192,6 +196,15 @@ def evaluation_document(evaluation: Evaluation) -> dict[str, object]:
             for p in figures.curve
         ],
     }
+
+
+def _check_replayable(pairs: Sequence[Pair]) -> None:
+    hiding = sum(pair.hide_example or pair.hide_blocker is not None for pair in pairs)
+    if hiding:
+        raise ConfigError(
+            f"a replayed log cannot be measured on {hiding} of {len(pairs)} pairs, which hide an "
+            "example or a blocker: its verdicts are of the whole registry"
+        )
 
 
 def _usual_concurrency(settings: Settings) -> int:

@@ -50,6 +50,22 @@ class JudgeQuality(BaseModel):
     out_of_fold: bool
     measured_at: datetime
 
+    def in_words(self) -> str:
+        """The figures with their intervals and what they are of, in one line."""
+        figures = (
+            ("precision", self.precision, self.precision_interval),
+            ("recall", self.recall, self.recall_interval),
+            ("F1", self.f1, self.f1_interval),
+        )
+        parts = [
+            f"{name} {'undefined' if value is None else f'{value:.3f}'}"
+            + (f" [{span[0]:.3f}, {span[1]:.3f}]" if span else "")
+            for name, value, span in figures
+        ]
+        failed = f", {self.failed} more without a verdict" if self.failed else ""
+        fold = ", out of fold" if self.out_of_fold else ""
+        return f"{', '.join(parts)}, on {self.n} pairs of {self.pairs}{failed}{fold}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownQualities:

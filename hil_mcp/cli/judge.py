@@ -20,7 +20,7 @@ from hil_mcp.cli.judge_options import (
     judge_settings,
 )
 from hil_mcp.cli.judge_serve import serve
-from hil_mcp.cli.output import console, print_json
+from hil_mcp.cli.output import console, print_json, remark
 from hil_mcp.errors import ConfigError
 
 app = typer.Typer(help="Serve, check and measure the judge behind ask_human.", no_args_is_help=True)
@@ -51,6 +51,8 @@ def check(
         from hil_mcp.cli.judge_tables import print_check
 
         print_check(checked)
+    for warning in checked.warnings:
+        remark(warning)
     return ExitStatus.DONE if checked.problem is None else ExitStatus.JUDGE
 
 

@@ -18,16 +18,22 @@ if TYPE_CHECKING:
 _MOST_LISTED = 20
 """Entries of one list on the screen; the JSON document has all."""
 _MOST_CAUSES = 5
+_CHECKED = (
+    *("judge", "fit", "problem", "url", "model", "model_reported", "policy", "prompt_digest"),
+    *("fingerprint", "ready_s", "question_ms"),
+)
+"""Facts of a check that are one value each."""
 _QUESTION_WIDTH = 90
 
 
 def print_check(checked: JudgeCheck) -> None:
     """Print what was found out about a judge, one line a fact."""
     out = console()
-    for name, value in checked.document().items():
-        if isinstance(value, dict):
-            continue
-        out.print(f"{name.replace('_', ' '):<16} {_plain(value)}", markup=False)
+    quality = checked.quality
+    facts = {name: value for name, value in checked.document().items() if name in _CHECKED}
+    facts["measured"] = quality.in_words() if quality else 'not here: "hil-mcp judge eval --store"'
+    for name, value in facts.items():
+        out.print(f"{name.replace('_', ' '):<16} {_plain(value)}", markup=False, soft_wrap=True)
 
 
 def print_evaluation(evaluation: Evaluation) -> None:

@@ -126,17 +126,7 @@ def _table(one: SetScore, headline: AskFigures) -> Table:
 def _quality(quality: JudgeQuality | None) -> str:
     if quality is None:
         return 'this judge was not measured here: "hil-mcp judge eval PAIRS --store"'
-    figures = (
-        ("precision", quality.precision, quality.precision_interval),
-        ("recall", quality.recall, quality.recall_interval),
-        ("F1", quality.f1, quality.f1_interval),
-    )
-    parts = [
-        f"{name} {_number(value)}" + (f" [{span[0]:.3f}, {span[1]:.3f}]" if span else "")
-        for name, value, span in figures
-    ]
-    fold = ", out of fold" if quality.out_of_fold else ""
-    return f"this judge: {', '.join(parts)}, on {quality.n} pairs of {quality.pairs}{fold}"
+    return f"this judge: {quality.in_words()}"
 
 
 def _print_invalid(one: SetScore) -> None:

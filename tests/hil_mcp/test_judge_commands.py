@@ -183,7 +183,40 @@ def test_eval_shows_a_table_keeps_the_figures_and_draws_a_plot(
     assert quality.fingerprint == kept.stem
 
     _, out, _ = _run(capsys, "judge", "check", "--json")
-    assert json.loads(out)["measured_on"] == "pairs.jsonl"
+    document = json.loads(out)
+    assert (document["measured_on"], document["measured_n"]) == ("pairs.jsonl", quality.n)
+    assert document["recall_interval"] == list(quality.recall_interval or ())
+    _, out, _ = _run(capsys, "judge", "check")
+    assert f"measured         {quality.in_words()}\n" in out
+
+
+def test_check_warns_of_kept_figures_that_cannot_be_read(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = _run(capsys, "judge", "check", "--json")
+    path = home / "judge-quality" / f"{json.loads(out)['fingerprint']}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{", encoding="utf-8")
+
+    status, out, err = _run(capsys, "judge", "check")
+    _, document, _ = _run(capsys, "judge", "check", "--json")
+
+    assert status == ExitStatus.DONE
+    assert "fit              True" in out
+    assert err.startswith(f"{path}: cannot be read: ")
+    assert json.loads(document)["warnings"] == [err.rstrip("\n")]
+
+
+def test_a_replayed_log_is_not_measured_on_pairs_that_hide_examples(
+    pairs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, played, _ = _run(capsys, "demo", "--json")
+    log = json.loads(played)["log"]
+
+    status, out, err = _run(capsys, "judge", "eval", str(pairs), "--judge", f"replay:{log}")
+
+    assert (status, out) == (ExitStatus.USAGE, "")
+    assert err.startswith("hil-mcp: a replayed log cannot be measured on ")
 
 
 def test_eval_shows_names_as_they_are_and_keeps_the_figures_first(
