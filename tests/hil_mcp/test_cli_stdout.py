@@ -14,7 +14,7 @@ import pytest
 from hil_mcp.cli.exit_status import ExitStatus
 from task_store.store import TaskStore
 from tests.support.endpoints import MODEL, verdict_text
-from tests.support.judge_server import judge_that_answers
+from tests.support.judge_server import judge_server
 from tests.support.tasks import make_task
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def test_any_text_of_a_model_can_be_printed(
     row = {"task": "boats", "question": _QUESTION, "expected": None, "kind": "own"}
     pairs.write_text(json.dumps(row), encoding="utf-8")
 
-    with judge_that_answers(lambda _: (200, verdict_text("B1", "bad \ud800 half"))) as address:
-        judge = ("--judge", "vllm", "--url", address, "--model", MODEL)
+    with judge_server(lambda _: (200, verdict_text("B1", "bad \ud800 half"))) as server:
+        judge = ("--judge", "vllm", "--url", server.url, "--model", MODEL)
         done = subprocess.run(
             _command("judge", "eval", str(pairs), *judge, *(["--json"] if as_json else [])),
             env=_environment(home, variables),
@@ -55,7 +55,7 @@ def test_any_text_of_a_model_can_be_printed(
     assert (done.returncode, done.stderr) == (ExitStatus.DONE, b"")
     if as_json:
         (row,) = json.loads(done.stdout)["disagreements"]
-        assert (row["question"], row["reason"]) == (_QUESTION, "bad \ud800 half")
+        assert (row["question"], row["reason"]) == (_QUESTION, "bad ? half")
     else:
         assert "Wie sp" in done.stdout.decode("ascii" if variables else "utf-8")
 

@@ -14,7 +14,7 @@ from hil_mcp.cli.exit_status import ExitStatus
 from hil_mcp.cli.main import main
 from task_store.store import TaskStore
 from tests.support.endpoints import MODEL, verdict_text
-from tests.support.judge_server import judge_that_answers, judge_that_fails_later
+from tests.support.judge_server import judge_server
 from tests.support.tasks import make_task
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def test_an_evaluation_in_which_the_judge_failed_replaces_no_kept_figures(
     def locked_out_after_two(number: int) -> Answer:
         return _matches(number) if number <= 8 else (401, "no such key")
 
-    with judge_that_answers(locked_out_after_two) as address:
-        command = ("judge", "eval", str(pairs), "--store", *_vllm(address))
+    with judge_server(locked_out_after_two) as server:
+        command = ("judge", "eval", str(pairs), "--store", *_vllm(server.url))
         good, _, _ = _run(capsys, *command)
         (kept,) = (home / "judge-quality").iterdir()
         before = kept.read_bytes()
@@ -82,11 +82,11 @@ def test_why_and_where_the_judge_failed_is_told(
     def fails(number: int) -> Answer:
         return _matches(number) if number < 3 else (400, "no room" if number == 3 else "gone")
 
-    with judge_that_answers(fails) as address:
-        command = ("judge", "eval", str(pairs), "--concurrency", "1", *_vllm(address))
+    with judge_server(fails) as server:
+        command = ("judge", "eval", str(pairs), "--concurrency", "1", *_vllm(server.url))
         status, out, _ = _run(capsys, *command)
-    with judge_that_answers(fails) as address:
-        command = ("judge", "eval", str(pairs), "--concurrency", "1", *_vllm(address))
+    with judge_server(fails) as server:
+        command = ("judge", "eval", str(pairs), "--concurrency", "1", *_vllm(server.url))
         _, document, _ = _run(capsys, *command, "--json")
 
     assert status == ExitStatus.JUDGE
@@ -150,9 +150,9 @@ def test_figures_are_shown_though_they_can_be_neither_kept_nor_drawn(
     status, out, err = _run(capsys, "judge", "eval", str(pairs), "--store", "--json")
     assert (status, json.loads(out)["n"]) == (ExitStatus.DATA, 6)
     assert err.startswith(f"hil-mcp: {kept}: cannot be written: ")
-    with judge_that_answers(in_the_way) as address:
+    with judge_server(in_the_way) as server:
         status, out, err = _run(
-            capsys, "judge", "eval", str(pairs), "--plot", str(plot), "--json", *_vllm(address)
+            capsys, "judge", "eval", str(pairs), "--plot", str(plot), "--json", *_vllm(server.url)
         )
 
     assert (status, json.loads(out)["failed"]) == (ExitStatus.JUDGE, 6)
@@ -171,10 +171,10 @@ def test_a_plot_that_could_not_be_written_is_told_before_the_first_question(
         asked.append(number)
         return _matches(number)
 
-    with judge_that_answers(note) as address:
+    with judge_server(note) as server:
         plot = tmp_path / name
         status, out, err = _run(
-            capsys, "judge", "eval", str(pairs), "--plot", str(plot), *_vllm(address)
+            capsys, "judge", "eval", str(pairs), "--plot", str(plot), *_vllm(server.url)
         )
 
     assert (status, out, asked) == (ExitStatus.USAGE, "", [])
@@ -187,8 +187,8 @@ def test_a_folder_that_cannot_be_made_is_told_before_the_first_question(
     folder = home / "judge-quality"
     folder.write_text("in the way", encoding="utf-8")
 
-    with judge_that_fails_later() as address:
-        status, out, err = _run(capsys, "judge", "eval", str(pairs), "--store", *_vllm(address))
+    with judge_server() as server:
+        status, out, err = _run(capsys, "judge", "eval", str(pairs), "--store", *_vllm(server.url))
 
     assert (status, out) == (ExitStatus.DATA, "")
     assert err.startswith(f"hil-mcp: {folder}: ")
@@ -203,10 +203,10 @@ def test_a_signal_ends_it_with_how_far_it_came(
             os.kill(os.getpid(), number)
         return _matches(n) if n < 3 else (500, "too late")
 
-    with judge_that_answers(ended_at_the_third) as address:
+    with judge_server(ended_at_the_third) as server:
         status, out, err = _run(
             capsys,
-            *("judge", "eval", str(pairs), "--store", "--concurrency", "1", *_vllm(address)),
+            *("judge", "eval", str(pairs), "--store", "--concurrency", "1", *_vllm(server.url)),
         )
 
     assert (status, out) == (ExitStatus.INTERRUPTED, "")
@@ -229,8 +229,8 @@ def test_a_server_is_asked_no_more_questions_at_a_time_than_wanted(
         return _matches(number)
 
     together = threading.Barrier(2)  # each question is answered when another is there
-    with judge_that_answers(refuses_a_third_at_a_time) as address:
-        command = ("judge", "eval", str(pairs), "--json", *_vllm(address))
+    with judge_server(refuses_a_third_at_a_time) as server:
+        command = ("judge", "eval", str(pairs), "--json", *_vllm(server.url))
         status, out, _ = _run(capsys, *command, "--concurrency", "2")
 
     assert (status, json.loads(out)["failed"]) == (ExitStatus.DONE, 0)

@@ -17,7 +17,7 @@ from judge.lifecycle import probe_judge
 from judge.outbound import proxy_for
 from judge.prompt import policy_template
 from tests.support.endpoints import MODEL, Time
-from tests.support.judge_server import judge_that_fails_later
+from tests.support.judge_server import judge_server
 from tests.support.tls import https_server, make_certificate
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ async def test_a_proxy_that_is_not_there_is_named_with_its_variable(
 async def test_a_proxy_that_answers_in_the_servers_place_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with judge_that_fails_later() as proxy:
-        monkeypatch.setenv("http_proxy", proxy)
+    with judge_server() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
         async with ChatClient("http://judge.test") as client:
             with pytest.raises(CallError, match=r"fell over, asked through the proxy .*http_p"):
                 await client.complete({"messages": [{"content": "?"}]})
@@ -172,8 +172,8 @@ async def test_a_file_of_certificates_holds_for_this_machine_too(
 
 
 async def test_a_server_that_speaks_no_https_is_told_so() -> None:
-    with judge_that_fails_later() as url:
-        async with ChatClient(url.replace("http:", "https:")) as client:
+    with judge_server() as server:
+        async with ChatClient(server.url.replace("http:", "https:")) as client:
             with pytest.raises(CallError) as failed:
                 await client.models()
 
