@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from judge.address import without_password
 from judge.errors import JudgeUsageError
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _single(spec: str, config: JudgeConfig, *, known: str = _SPECS) -> Judge:
                 )
             )
         case _:
-            raise JudgeUsageError(f"unknown judge {spec!r}: {known}")
+            raise JudgeUsageError(f"unknown judge {without_password(spec)!r}: {known}")
 
 
 def _key(spec: str, settings: Mapping[str, str], config: JudgeConfig) -> str | None:
@@ -140,7 +141,9 @@ def _key(spec: str, settings: Mapping[str, str], config: JudgeConfig) -> str | N
         return config.api_key if settings.get("url", config.url) == config.url else None
     key = config.read_variable(variable)
     if not key:
-        raise JudgeUsageError(f"judge {spec!r}: the environment has no variable {variable}")
+        raise JudgeUsageError(
+            f"judge {without_password(spec)!r}: the environment has no variable {variable}"
+        )
     return key
 
 
@@ -152,7 +155,8 @@ def _settings(spec: str, text: str | None) -> dict[str, str]:
         name, _, value = part.strip().partition("=")
         if name not in _OWN_SETTINGS or not value:
             known = ", ".join(f"{known}=…" for known in _OWN_SETTINGS)
-            raise JudgeUsageError(f"judge {spec!r}: {part.strip()!r} is none of {known}")
+            shown, wrong = without_password(spec), without_password(part.strip())
+            raise JudgeUsageError(f"judge {shown!r}: {wrong!r} is none of {known}")
         settings[name] = value
     return settings
 

@@ -92,6 +92,7 @@ async def test_a_cache_is_put_before_the_judge_where_one_is_named(tmp_path: Path
         ("vllm(model=)", "'model=' is none of"),
         ("vllm(key_variable=NOWHERE)", "the environment has no variable NOWHERE"),
         ("embedded(model=x)", "unknown judge"),
+        ("vllm(url=http://me:secret@h,seed=3)", "judge 'vllm(url=http://me:***@h,seed=3)'"),
     ],
 )
 def test_a_spec_that_names_no_judge_is_refused(spec: str, error: str) -> None:
