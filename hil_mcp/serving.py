@@ -14,10 +14,12 @@ import anyio
 from hil_mcp.errors import ConfigError
 from hil_mcp.server import build_server
 from hil_mcp.stdio_transport import stdio_streams
+from hil_mcp.task_errors import first_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from anyio.abc import TaskStatus
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from hil_mcp.judging import BackgroundJudge
@@ -74,9 +76,6 @@ async def serve_http(
     Raises:
         JudgeError: The judge is unfit; nothing was served.
     """
-    # uvicorn, which a server over stdio has no time to import.
-    from hil_mcp.asgi_serving import serve_app
-
     if judge is not None:
         await judge.run()
         await judge.ready()
@@ -86,12 +85,31 @@ async def serve_http(
     with _as_config_error(f"{host}:{port}"):
         listener.listen()
     shown = f"[{host}]" if ":" in host else host
-    on_serving(f"http://{shown}:{port}{MCP_PATH}")  # what comes from here on waits in the backlog
+    with first_error():
+        await _serve_until_signal(
+            app, listener, tools, on_serving, url=f"http://{shown}:{port}{MCP_PATH}"
+        )
+    await session.close("shutdown")
+
+
+async def _serve_until_signal(
+    app: ASGIApp,
+    listener: socket.socket,
+    tools: Sequence[Tool],
+    on_serving: Callable[[str], None],
+    *,
+    url: str,
+) -> None:
+    # uvicorn, which a server over stdio has no time to import.
+    from hil_mcp.asgi_serving import serve_app
+
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_cancel_on_signal, tasks.cancel_scope)
+        # Before anybody knows of the server: whoever does may end it.
+        await tasks.start(_cancel_on_signal, tasks.cancel_scope)
+        # What comes from here on waits in the backlog.
+        on_serving(url)
         tasks.start_soon(_warm_up_tools, tools)
         await serve_app(app, listener)
-    await session.close("shutdown")
 
 
 def session_app(session: Session, tools: Sequence[Tool], *, host: str, token: str) -> ASGIApp:
@@ -198,7 +216,10 @@ async def _end_process_on_signal(session: Session, tools: Sequence[Tool]) -> Non
             os._exit(0)
 
 
-async def _cancel_on_signal(scope: anyio.CancelScope) -> None:
+async def _cancel_on_signal(
+    scope: anyio.CancelScope, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
     with anyio.open_signal_receiver(*_END_SIGNALS) as signals:
+        task_status.started()
         async for _ in signals:
             scope.cancel()

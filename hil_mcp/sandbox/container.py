@@ -32,7 +32,8 @@ _T = TypeVar("_T")
 
 _USER_ID = 1000
 _DISK_CHECK_INTERVAL_S = 5.0
-_STATUS_TRIES = 40
+_STATUS_LIMIT_S = 60.0
+_STATUS_PAUSE_S = 0.05
 _KILL_TIMEOUT_S = 10.0
 # A root image's package managers and test runners change owners and drop to other users.
 _ROOT_CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID")
@@ -165,13 +166,14 @@ class DockerSandbox:
     async def _status(self, exec_id: str) -> int:
         # The streams end a moment before the daemon has written the status down.
         with suppress(SandboxGoneError):  # said below, with the reason
-            for _ in range(_STATUS_TRIES):
+            waiting_ends = anyio.current_time() + _STATUS_LIMIT_S
+            while anyio.current_time() < waiting_ends:
                 status = await self._in_thread(lambda: self._daemon.command_status(exec_id))
                 if status is not None:
                     return status
                 if not await self._in_thread(lambda: self._daemon.is_running(self.container_id)):
                     break
-                await anyio.sleep(0.05)
+                await anyio.sleep(_STATUS_PAUSE_S)
         self._refuse_over_limit()
         raise SandboxGoneError(
             f"container {self.container_id[:12]} is gone while a command ran: it was killed from "

@@ -76,6 +76,7 @@ _SYNTAX_ERROR = re.compile(
     r"syntax error$|^incomplete input|^unrecognized token|^You can only execute one statement"
     r"|null character|^query string is too large|^parser stack overflow|^Expression tree is too"
 )
+_ENDED = SqlFailure(message="the query was stopped: its session has ended", kind="crash")
 _ENVIRONMENT = {"PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"}
 
 
@@ -159,12 +160,15 @@ class SqlRunner:
         child = spare or await _start_worker()
         self._running.add(child)
         try:
+            if self._is_closed:  # while the worker started: it was not there to be ended
+                return _ENDED
             with anyio.move_on_after(self.limits.deadline_s):
                 await child.send(request)
                 await self.warm_up()
                 limit = budget.max_bytes * _REPLY_OVERHEAD
                 output = await child.read_stdout(limit_bytes=limit)
-                return _read_reply(output.data, status=await child.wait())
+                status = await child.wait()
+                return _ENDED if self._is_closed else _read_reply(output.data, status=status)
         finally:
             self._running.discard(child)
             await child.end()

@@ -171,12 +171,14 @@ async def test_a_silent_http_session_has_a_log_too(tmp_path: Path) -> None:
 
     with running(command, env={"HIL_MCP_TOKEN": "t"}) as child:
         assert child.stdout is not None
-        child.stdout.readline()
+        child.stdout.read(1)  # as soon as anything is announced
         child.send_signal(signal.SIGTERM)
         child.wait(timeout=20)
 
-    score = score_session(read_session(log))
-    assert (score.figures.n_questions, score.figures.ask_f1) == (0, 0.0)
+    record = read_session(log)
+    figures = score_session(record).figures
+    assert (figures.n_questions, figures.ask_f1) == (0, 0.0)
+    assert (child.returncode, record.is_ended) == (0, True)
 
 
 def test_an_unfit_judge_keeps_the_port_closed(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -112,7 +113,7 @@ async def test_what_is_served_on_a_listener_is_reached_from_inside(
 async def test_a_process_that_left_its_group_ends_with_the_cell(
     kind: IsolationKind, place: Path
 ) -> None:
-    seconds = str(4_000_000 + os.getpid())
+    seconds = str(secrets.randbelow(9_000_000) + 1_000_000)
     async with opened_cell(kind, place / "cell") as cell:
         leave = f"setsid sh -c ': >up; exec sleep {seconds}' >/dev/null 2>&1 &"
         result = await _sh(cell, f"{leave} until [ -e up ]; do sleep 0.02; done")
@@ -124,7 +125,7 @@ async def test_a_process_that_left_its_group_ends_with_the_cell(
 async def test_a_process_that_cleared_its_environment_ends_with_its_command_in_name_spaces(
     place: Path,
 ) -> None:
-    seconds = str(5_000_000 + os.getpid())
+    seconds = str(secrets.randbelow(9_000_000) + 1_000_000)
     async with opened_cell("bubblewrap", place / "cell") as cell:
         leave = f"env -i setsid sh -c ': >up; exec sleep {seconds}' >/dev/null 2>&1 &"
         await _sh(cell, f"{leave} until [ -e up ]; do sleep 0.02; done")

@@ -118,7 +118,7 @@ async def test_an_endpoint_that_stays_silent_is_a_504_and_recorded() -> None:
 
     async with (
         serving(Upstream(before=never), grace_s=0) as url,
-        proxied(proxy_config(url, upstream_timeout_s=0.05)) as agent,
+        proxied(proxy_config(url, upstream_timeout_s=1.0)) as agent,
     ):
         status = await _ask(agent)
 
@@ -279,7 +279,12 @@ async def test_after_the_last_turn_nothing_goes_out_and_nothing_is_answered() ->
             assert agent.limits == []
             for _ in range(2):
                 with pytest.raises(httpx.ReadTimeout):
-                    await agent.http.post("/v1/messages", json=_BODY, headers=_KEY, timeout=0.05)
+                    await agent.http.post(
+                        "/v1/messages",
+                        json=_BODY,
+                        headers=_KEY,
+                        timeout=httpx.Timeout(5, read=0.05),
+                    )
 
     assert agent.limits == [Limit.TURNS]
     assert (agent.seen.limit, agent.seen.n_turns) == (Limit.TURNS, 2)
@@ -305,7 +310,7 @@ async def test_requests_of_any_kind_are_limited() -> None:
         for _ in range(2):
             await agent.http.get("/v1/models")
         with pytest.raises(httpx.ReadTimeout):
-            await agent.http.get("/v1/models", timeout=0.05)
+            await agent.http.get("/v1/models", timeout=httpx.Timeout(5, read=0.05))
 
     assert agent.limits == [Limit.REQUESTS]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import uuid
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
@@ -121,16 +122,22 @@ async def test_a_signal_is_status_128_and_its_number(kind: SandboxKind, tree: Pa
         assert result.status == 128 + 15
 
 
+def _nap() -> str:
+    """Seconds that no other process of this machine sleeps."""
+    return str(secrets.randbelow(9_000_000) + 1_000_000)
+
+
 async def test_a_command_past_its_time_is_killed_and_its_output_kept(
     kind: SandboxKind, tree: Path
 ) -> None:
+    nap = _nap()
     async with opened(kind, tree) as sandbox:
         with pytest.raises(SandboxTimeoutError) as caught:
-            await shell(sandbox, "echo begun; sleep 1717; echo never", timeout_s=1)
+            await shell(sandbox, f"echo begun; sleep {nap}; echo never", timeout_s=1)
         running = await shell(sandbox, _RUNNING)
 
         assert caught.value.stdout == b"begun\n"
-        assert "1717" not in running.text
+        assert nap not in running.text
 
 
 _RUNNING = (
@@ -141,14 +148,17 @@ _RUNNING = (
 async def test_what_a_command_leaves_in_the_background_ends_with_it(
     kind: SandboxKind, tree: Path
 ) -> None:
+    nap, other = _nap(), _nap()
     async with opened(kind, tree) as sandbox:
         with anyio.fail_after(8):
-            result = await shell(sandbox, "sleep 1818 & sleep 1919 >/dev/null 2>&1 & echo done")
+            result = await shell(
+                sandbox, f"sleep {nap} & sleep {other} >/dev/null 2>&1 & echo done"
+            )
         running = await shell(sandbox, _RUNNING)
 
         assert result.stdout == b"done\n"
-        assert "1818" not in running.text
-        assert "1919" not in running.text
+        assert nap not in running.text
+        assert other not in running.text
 
 
 @pytest.mark.parametrize(
@@ -157,23 +167,25 @@ async def test_what_a_command_leaves_in_the_background_ends_with_it(
 async def test_a_process_that_leaves_its_session_ends_with_its_command(
     guarded: SandboxKind, tree: Path
 ) -> None:
+    nap = _nap()
     async with opened(guarded, tree) as sandbox:
         # Often: it may be between two programs, without environment, when its command ends.
         for _ in range(60):
             with anyio.fail_after(8):
-                await shell(sandbox, "setsid sleep 2020 & echo done")
+                await shell(sandbox, f"setsid sleep {nap} & echo done")
         running = await shell(sandbox, _RUNNING)
 
-        assert "2020" not in running.text
+        assert nap not in running.text
 
 
 async def test_a_cancelled_caller_leaves_nothing_running(kind: SandboxKind, tree: Path) -> None:
     begun = anyio.Event()
+    nap = _nap()
     async with opened(kind, tree) as sandbox, anyio.create_task_group() as tasks:
 
         async def command() -> None:
             await sandbox.exec(
-                ["sh", "-c", "echo begun; sleep 2121"],
+                ["sh", "-c", f"echo begun; sleep {nap}"],
                 timeout_s=60,
                 limit_bytes=1000,
                 on_stdout=lambda _chunk: _set(begun),
@@ -186,7 +198,7 @@ async def test_a_cancelled_caller_leaves_nothing_running(kind: SandboxKind, tree
     async with opened(kind, tree) as sandbox:
         running = await shell(sandbox, _RUNNING)
 
-    assert "2121" not in running.text
+    assert nap not in running.text
 
 
 def _set(event: anyio.Event) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 from contextlib import AsyncExitStack
 from functools import partial
@@ -113,7 +114,7 @@ async def test_what_git_runs_while_a_patch_is_taken_runs_inside(
 async def test_no_process_outlives_its_session(kind: SandboxKind, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()
-    mark = str(4_000_000 + os.getpid())
+    mark = str(secrets.randbelow(9_000_000) + 1_000_000)
     async with opened(kind, tree) as sandbox:
         await sandbox.exec(
             ["sh", "-c", f"env -i setsid sh -c 'exec sleep {mark}' >/dev/null 2>&1 & sleep 0.5"],

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from hil_mcp.sql.outcome import ResultSet, SqlFailure
+from hil_mcp.sql.outcome import ResultSet, SqlFailure, SqlOutcome
 from hil_mcp.sql.reply import REPLY_LIMIT_BYTES
 from hil_mcp.sql.runner import SqlLimits, SqlRunner
 from hil_mcp.tools.ask_human import ask_human
@@ -310,6 +310,22 @@ async def test_a_query_that_finds_no_turn_is_told_so(database: Path) -> None:
         tasks.start_soon(call)
 
     assert outcomes == ["busy", "timeout"]
+
+
+async def test_a_query_that_was_just_beginning_ends_with_its_session(database: Path) -> None:
+    outcomes: list[SqlOutcome] = []
+
+    async def call(runner: SqlRunner) -> None:
+        outcomes.append(await runner.execute(ENDLESS))
+
+    with anyio.fail_after(20):  # less than the query would run
+        async with anyio.create_task_group() as tasks, SqlRunner(database) as runner:
+            tasks.start_soon(call, runner)
+            await anyio.lowlevel.checkpoint()
+
+    (outcome,) = outcomes
+    assert isinstance(outcome, SqlFailure)
+    assert "its session has ended" in outcome.message
 
 
 async def test_no_worker_is_left_when_a_call_is_given_up(database: Path) -> None:

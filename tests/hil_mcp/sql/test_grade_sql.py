@@ -167,7 +167,7 @@ async def test_a_sound_gold_is_not_noted(database: Path, gold: str) -> None:
 
 async def test_a_submission_that_takes_too_long_is_wrong(database: Path) -> None:
     finding = await grade_sql(
-        SqlGold(query="SELECT 1"), database, f"{ENDLESS} WHERE x < 0", limits=QUICK
+        SqlGold(query=None, result_csv="a\n1\n"), database, f"{ENDLESS} WHERE x < 0", limits=QUICK
     )
 
     assert (finding.compat, finding.strict) == (False, False)
