@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from judge.call_error import CallError
 from judge.errors import JudgeError, JudgeSetupError
 from judge.prompt import cut_question
+from judge.refusal import NO_API
 from judge.retries import RetryRules, with_retries
 from judge.served import offered
 from judge.server_text import one_line
@@ -29,7 +30,6 @@ _CULPRITS = {"parse": "model", "truncated": "model"}
 _NO_LIST = {404, 405, 501}
 """Statuses of a server that has no list of models."""
 _NAMES_SHOWN = 10
-_NO_API = "is this the address of an OpenAI-compatible API?"
 CONTEXT_TOKENS = 6600
 """Least context window: the rules and the longest released registry take about 2,500 tokens, a
 question 3,000 at most, a reply that is asked for again 1,024."""
@@ -183,7 +183,7 @@ def unfit(error: CallError, address: str) -> JudgeSetupError:
         case None if error.status is not None:
             text = f"server: {address} is there and refuses to answer: {error}"
         case _:
-            text = f"address: {error}: {error.advice or _NO_API}"
+            text = f"address: {error}: {error.advice or NO_API}"
     return JudgeSetupError(text)
 
 

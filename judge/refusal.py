@@ -23,7 +23,7 @@ _TRANSIENT_STATUS = {408, 409, 425, 429}
 _FINAL_STATUS = {501, 505}
 _READ_LIMIT = 20_000
 """Characters of a refusal that are looked at."""
-_NO_API = "is this the address of an OpenAI-compatible API?"
+NO_API = "is this the address of an OpenAI-compatible API?"
 _ROUTE = re.compile(r"(?<![\w/])/\S+")
 
 _WINDOW = re.compile(
@@ -180,7 +180,7 @@ def _refused(status: int, text: str) -> RequestPart | None:
 def _advice(status: int) -> str:
     is_moved = 300 <= status < 400
     # Not followed: a login would go along, and a POST can become a GET on the way.
-    return "give the address that it is sent on to" if is_moved else _NO_API
+    return "give the address that it is sent on to" if is_moved else NO_API
 
 
 def _moved(headers: Mapping[str, str]) -> str:

@@ -11,26 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hil_mcp.cli.exit_status import ExitStatus
-from hil_mcp.cli.main import main
 from hil_mcp.errors import DataError
 from hil_mcp.judge_quality import read_quality
 from judge.embedder import Embedder
 from task_store.store import TaskStore
+from tests.support.command_line import run_main
 from tests.support.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from judge.embedder import EmbeddedText
-
-Run = tuple[int, str, str]
-
-
-def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> Run:
-    with pytest.raises(SystemExit) as ended:
-        main(argv)
-    captured = capsys.readouterr()
-    return int(ended.value.code or 0), captured.out, captured.err
 
 
 @pytest.fixture
@@ -40,7 +31,7 @@ def pairs(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Pat
     store.add(make_task("tide", "berth", task_id="boats"))
     store.add(make_task("fog", "ice", task_id="weather"))
     path = tmp_path / "pairs.jsonl"
-    status, _, _ = _run(
+    status, _, _ = run_main(
         capsys, "judge", "pairs", "-o", str(path), "--task", "boats", "--task", "weather"
     )
     assert status == ExitStatus.DONE
@@ -53,7 +44,7 @@ def test_pairs_are_made_from_the_catalogue_and_counted(
     labels = tmp_path / "labels.csv"
     labels.write_text("task,question,expected\nboats,Anything else?,\n", encoding="utf-8")
 
-    status, out, _ = _run(
+    status, out, _ = run_main(
         capsys,
         *("judge", "pairs", "-o", str(pairs), "--task", "boats"),
         *("--labels", str(labels), "--json"),
@@ -76,7 +67,7 @@ def test_the_labels_that_the_documents_show_fit_the_starter_tasks(
     labels = tmp_path / "labels.csv"
     labels.write_text(textwrap.dedent(shown[0]), encoding="utf-8")
 
-    status, out, err = _run(
+    status, out, err = run_main(
         capsys,
         *("judge", "pairs", "-o", str(tmp_path / "pairs.jsonl")),
         *("--labels", str(labels), "--json"),
@@ -91,7 +82,7 @@ def test_a_task_given_twice_gives_its_pairs_once(
 ) -> None:
     before = pairs.read_bytes()
 
-    status, _, _ = _run(
+    status, _, _ = run_main(
         capsys,
         *("judge", "pairs", "-o", str(pairs)),
         *("--task", "boats", "--task", "weather", "--task", "boats"),
@@ -109,8 +100,8 @@ def test_labels_are_not_overwritten_by_what_is_made_of_them(
     labels.write_text(text, encoding="utf-8")
     link.symlink_to(labels)
 
-    written = _run(capsys, "judge", "pairs", "-o", str(link), "--labels", str(labels))
-    plotted = _run(capsys, *("judge", "eval", str(pairs)), *("--plot", str(pairs)))
+    written = run_main(capsys, "judge", "pairs", "-o", str(link), "--labels", str(labels))
+    plotted = run_main(capsys, *("judge", "eval", str(pairs)), *("--plot", str(pairs)))
 
     assert (written[0], plotted[0]) == (ExitStatus.USAGE, ExitStatus.USAGE)
     assert written[2] == (f"hil-mcp: -o {link}: would overwrite an input, {labels}: name another\n")
@@ -123,7 +114,7 @@ def test_pairs_do_not_go_into_a_file_called_minus(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    status, _, err = _run(capsys, "judge", "pairs", "-o", "-")
+    status, _, err = run_main(capsys, "judge", "pairs", "-o", "-")
 
     assert status == ExitStatus.USAGE
     assert "give its name" in err
@@ -131,7 +122,7 @@ def test_pairs_do_not_go_into_a_file_called_minus(
 
 
 def test_kinds_are_explained_to_people(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = _run(capsys, "judge", "pairs", "-o", str(pairs), "--task", "boats")
+    status, out, _ = run_main(capsys, "judge", "pairs", "-o", str(pairs), "--task", "boats")
 
     assert status == ExitStatus.DONE
     assert "an order to the judge" in out
@@ -140,7 +131,7 @@ def test_kinds_are_explained_to_people(pairs: Path, capsys: pytest.CaptureFixtur
 def test_eval_gives_the_keys_that_it_promises(
     pairs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, out, err = _run(
+    status, out, err = run_main(
         capsys, "judge", "eval", str(pairs), "--judge", "embedded", "--repeat", "2", "--json"
     )
 
@@ -164,7 +155,7 @@ def test_eval_shows_a_table_keeps_the_figures_and_draws_a_plot(
         "task,question,expected\nboats,What is [b]this[/b] about?,tide\n", encoding="utf-8"
     )
 
-    status, out, err = _run(
+    status, out, err = run_main(
         capsys,
         *("judge", "eval", str(pairs), "--labels", str(labels)),
         *("--store", "--plot", str(plot)),
@@ -182,24 +173,24 @@ def test_eval_shows_a_table_keeps_the_figures_and_draws_a_plot(
     assert quality.pairs == "pairs.jsonl"
     assert quality.fingerprint == kept.stem
 
-    _, out, _ = _run(capsys, "judge", "check", "--json")
+    _, out, _ = run_main(capsys, "judge", "check", "--json")
     document = json.loads(out)
     assert (document["measured_on"], document["measured_n"]) == ("pairs.jsonl", quality.n)
     assert document["recall_interval"] == list(quality.recall_interval or ())
-    _, out, _ = _run(capsys, "judge", "check")
+    _, out, _ = run_main(capsys, "judge", "check")
     assert f"measured         {quality.in_words()}\n" in out
 
 
 def test_check_warns_of_kept_figures_that_cannot_be_read(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out, _ = _run(capsys, "judge", "check", "--json")
+    _, out, _ = run_main(capsys, "judge", "check", "--json")
     path = home / "judge-quality" / f"{json.loads(out)['fingerprint']}.json"
     path.parent.mkdir(parents=True)
     path.write_text("{", encoding="utf-8")
 
-    status, out, err = _run(capsys, "judge", "check")
-    _, document, _ = _run(capsys, "judge", "check", "--json")
+    status, out, err = run_main(capsys, "judge", "check")
+    _, document, _ = run_main(capsys, "judge", "check", "--json")
 
     assert status == ExitStatus.DONE
     assert "fit              True" in out
@@ -210,10 +201,10 @@ def test_check_warns_of_kept_figures_that_cannot_be_read(
 def test_a_replayed_log_is_not_measured_on_pairs_that_hide_examples(
     pairs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, played, _ = _run(capsys, "demo", "--json")
+    _, played, _ = run_main(capsys, "demo", "--json")
     log = json.loads(played)["log"]
 
-    status, out, err = _run(capsys, "judge", "eval", str(pairs), "--judge", f"replay:{log}")
+    status, out, err = run_main(capsys, "judge", "eval", str(pairs), "--judge", f"replay:{log}")
 
     assert (status, out) == (ExitStatus.USAGE, "")
     assert err.startswith("hil-mcp: a replayed log cannot be measured on ")
@@ -225,7 +216,7 @@ def test_eval_shows_names_as_they_are_and_keeps_the_figures_first(
     row = {"task": "boats", "question": "Is it?", "expected": "tide", "kind": "[/of mine]"}
     pairs.write_text(json.dumps(row) + "\n", encoding="utf-8")
 
-    status, out, _ = _run(capsys, "judge", "eval", str(pairs), "--store")
+    status, out, _ = run_main(capsys, "judge", "eval", str(pairs), "--store")
 
     assert status == ExitStatus.DONE
     assert out.count("[/of mine]") == 2
@@ -260,7 +251,7 @@ def test_pairs_of_what_is_not_there_are_bad_data_with_their_line(
     lines = pairs.read_text(encoding="utf-8").split("\n")
     pairs.write_text("\n".join([lines[0], json.dumps(row)]), encoding="utf-8")
 
-    status, _, err = _run(
+    status, _, err = run_main(
         capsys, "judge", "eval", str(pairs), "--judge", "vllm", "--url", "http://127.0.0.1:9"
     )
 
@@ -290,7 +281,7 @@ def test_labels_of_what_is_not_there_are_bad_data_with_their_line(
     before = pairs.read_bytes()
     file = [str(pairs)] if command == "eval" else ["-o", str(pairs)]
 
-    status, _, err = _run(capsys, "judge", command, *file, "--labels", str(labels))
+    status, _, err = run_main(capsys, "judge", command, *file, "--labels", str(labels))
 
     assert status == ExitStatus.DATA
     assert err.startswith(f"hil-mcp: {labels}: line 3: {error}")
@@ -304,7 +295,7 @@ def test_a_file_that_is_no_file_of_pairs_is_bad_data(
     path = tmp_path / "pairs.jsonl"
     path.write_text("nonsense\n", encoding="utf-8")
 
-    status, _, err = _run(capsys, "judge", "eval", str(path))
+    status, _, err = run_main(capsys, "judge", "eval", str(path))
 
     assert status == ExitStatus.DATA
     assert "line 1" in err
@@ -315,21 +306,23 @@ def test_a_server_that_is_not_there_is_the_judges_failure(
 ) -> None:
     address = "http://127.0.0.1:9"
 
-    status, _, err = _run(capsys, "judge", "eval", str(pairs), "--judge", "vllm", "--url", address)
+    status, _, err = run_main(
+        capsys, "judge", "eval", str(pairs), "--judge", "vllm", "--url", address
+    )
 
     assert status == ExitStatus.JUDGE
     assert err.startswith(f"hil-mcp: address: {address}/v1")
 
 
 def test_check_says_that_a_judge_is_fit(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = _run(capsys, "judge", "check", "--judge", "embedded")
+    status, out, _ = run_main(capsys, "judge", "check", "--judge", "embedded")
 
     assert status == ExitStatus.DONE
     assert "fit              True" in out
 
 
 def test_check_says_what_is_wrong_with_one_that_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = _run(
+    status, out, _ = run_main(
         capsys,
         *("judge", "check", "--judge", "vllm", "--url", "http://127.0.0.1:9"),
         *("--model", "m", "--policy", "meaning", "--json"),
@@ -345,7 +338,9 @@ def test_check_says_what_is_wrong_with_one_that_is_not(capsys: pytest.CaptureFix
 def test_check_shows_the_server_of_each_member(capsys: pytest.CaptureFixture[str]) -> None:
     members = "embedded+vllm(url=http://127.0.0.1:9)+vllm(url=http://127.0.0.1:7,model=m)+vllm"
 
-    status, out, _ = _run(capsys, "judge", "check", "--judge", f"vote:majority:{members}", "--json")
+    status, out, _ = run_main(
+        capsys, "judge", "check", "--judge", f"vote:majority:{members}", "--json"
+    )
 
     assert status == ExitStatus.JUDGE
     assert json.loads(out)["url"] == (
@@ -365,7 +360,7 @@ def test_check_times_a_question_that_was_never_asked(
 
     monkeypatch.setattr(Embedder, "embed", noted)
 
-    _run(capsys, "judge", "check", "--judge", "embedded")
+    run_main(capsys, "judge", "check", "--judge", "embedded")
 
     assert asked.count(asked[-1]) == 1
 
@@ -374,7 +369,7 @@ def test_check_times_a_question_that_was_never_asked(
 def test_check_of_what_is_no_judge_is_wrong_usage(
     judge: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, _, err = _run(capsys, "judge", "check", "--judge", judge)
+    status, _, err = run_main(capsys, "judge", "check", "--judge", judge)
 
     assert status == ExitStatus.USAGE
     assert err.startswith("hil-mcp: ")
@@ -383,7 +378,7 @@ def test_check_of_what_is_no_judge_is_wrong_usage(
 def test_a_plot_that_cannot_be_written_is_wrong_usage(
     pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, _, err = _run(
+    status, _, err = run_main(
         capsys, "judge", "eval", str(pairs), "--plot", str(tmp_path / "none" / "plot.svg")
     )
 
@@ -407,7 +402,7 @@ def test_an_option_that_the_judge_has_no_use_for_is_wrong_usage(
     option: tuple[str, str],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    status, out, err = _run(capsys, "judge", *command, "--judge", judge, *option)
+    status, out, err = run_main(capsys, "judge", *command, "--judge", judge, *option)
 
     assert (status, out) == (ExitStatus.USAGE, "")
     assert err == (
@@ -420,13 +415,13 @@ def test_a_setting_by_variable_that_the_judge_has_no_use_for_is_none_of_its_busi
 ) -> None:
     monkeypatch.setenv("HIL_MCP_JUDGE_MODEL", "m")
 
-    assert _run(capsys, "judge", "check")[0] == ExitStatus.DONE
+    assert run_main(capsys, "judge", "check")[0] == ExitStatus.DONE
 
 
 def test_a_prompt_and_a_policy_at_once_are_wrong_usage(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    status, _, err = _run(
+    status, _, err = run_main(
         capsys,
         *("judge", "check", "--judge", "vote:unanimous:embedded+vllm"),
         *("--policy", "meaning", "--prompt", "mine.txt"),
@@ -444,6 +439,8 @@ def test_a_policy_on_the_command_line_goes_before_a_prompt_by_variable(
     monkeypatch.setenv("HIL_MCP_JUDGE_PROMPT_FILE", str(prompt))
     monkeypatch.setenv("HIL_MCP_JUDGE_URL", "http://127.0.0.1:9")
 
-    _, out, _ = _run(capsys, "judge", "check", "--judge", "vllm", "--policy", "meaning", "--json")
+    _, out, _ = run_main(
+        capsys, "judge", "check", "--judge", "vllm", "--policy", "meaning", "--json"
+    )
 
     assert json.loads(out)["policy"] == "meaning"

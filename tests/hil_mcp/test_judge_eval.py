@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hil_mcp.cli.exit_status import ExitStatus
-from hil_mcp.cli.main import main
 from task_store.store import TaskStore
+from tests.support.command_line import run_main
 from tests.support.endpoints import MODEL, verdict_text
 from tests.support.judge_server import judge_server
 from tests.support.tasks import make_task
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.judge_server import Answer
-
-Run = tuple[int, str, str]
-
-
-def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> Run:
-    with pytest.raises(SystemExit) as ended:
-        main(argv)
-    captured = capsys.readouterr()
-    return int(ended.value.code or 0), captured.out, captured.err
 
 
 @pytest.fixture
@@ -65,10 +56,10 @@ def test_an_evaluation_in_which_the_judge_failed_replaces_no_kept_figures(
 
     with judge_server(locked_out_after_two) as server:
         command = ("judge", "eval", str(pairs), "--store", *_vllm(server.url))
-        good, _, _ = _run(capsys, *command)
+        good, _, _ = run_main(capsys, *command)
         (kept,) = (home / "judge-quality").iterdir()
         before = kept.read_bytes()
-        bad, out, err = _run(capsys, *command)
+        bad, out, err = run_main(capsys, *command)
 
     assert (good, bad) == (ExitStatus.DONE, ExitStatus.JUDGE)
     assert kept.read_bytes() == before
@@ -84,10 +75,10 @@ def test_why_and_where_the_judge_failed_is_told(
 
     with judge_server(fails) as server:
         command = ("judge", "eval", str(pairs), "--concurrency", "1", *_vllm(server.url))
-        status, out, _ = _run(capsys, *command)
+        status, out, _ = run_main(capsys, *command)
     with judge_server(fails) as server:
         command = ("judge", "eval", str(pairs), "--concurrency", "1", *_vllm(server.url))
-        _, document, _ = _run(capsys, *command, "--json")
+        _, document, _ = run_main(capsys, *command, "--json")
 
     assert status == ExitStatus.JUDGE
     often, once = [line for line in out.splitlines() if line.startswith("failures: ")]
@@ -105,11 +96,11 @@ def test_figures_of_fewer_pairs_do_not_replace_those_of_more(
     pairs: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ("judge", "eval", str(pairs), "--store")
-    _run(capsys, *command)
+    run_main(capsys, *command)
     (kept,) = (home / "judge-quality").iterdir()
     _write_pairs(pairs, 5)
 
-    status, out, err = _run(capsys, *command)
+    status, out, err = run_main(capsys, *command)
 
     assert status == ExitStatus.DATA
     assert "precision" in out
@@ -118,18 +109,18 @@ def test_figures_of_fewer_pairs_do_not_replace_those_of_more(
         "delete it to keep this one\n"
     )
     kept.unlink()
-    assert _run(capsys, *command)[0] == ExitStatus.DONE
+    assert run_main(capsys, *command)[0] == ExitStatus.DONE
 
 
 def test_kept_figures_that_cannot_be_read_are_replaced(
     pairs: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ("judge", "eval", str(pairs), "--store")
-    _run(capsys, *command)
+    run_main(capsys, *command)
     (kept,) = (home / "judge-quality").iterdir()
     kept.write_text("{", encoding="utf-8")
 
-    assert _run(capsys, *command)[0] == ExitStatus.DONE
+    assert run_main(capsys, *command)[0] == ExitStatus.DONE
     assert json.loads(kept.read_text(encoding="utf-8"))["n"] == 6
 
 
@@ -142,16 +133,16 @@ def test_figures_are_shown_though_they_can_be_neither_kept_nor_drawn(
         plot.mkdir(exist_ok=True)
         return 400, "it fell over"
 
-    _run(capsys, "judge", "eval", str(pairs), "--store")
+    run_main(capsys, "judge", "eval", str(pairs), "--store")
     (kept,) = (home / "judge-quality").iterdir()
     kept.unlink()
     (kept / "in the way").mkdir(parents=True)
 
-    status, out, err = _run(capsys, "judge", "eval", str(pairs), "--store", "--json")
+    status, out, err = run_main(capsys, "judge", "eval", str(pairs), "--store", "--json")
     assert (status, json.loads(out)["n"]) == (ExitStatus.DATA, 6)
     assert err.startswith(f"hil-mcp: {kept}: cannot be written: ")
     with judge_server(in_the_way) as server:
-        status, out, err = _run(
+        status, out, err = run_main(
             capsys, "judge", "eval", str(pairs), "--plot", str(plot), "--json", *_vllm(server.url)
         )
 
@@ -173,7 +164,7 @@ def test_a_plot_that_could_not_be_written_is_told_before_the_first_question(
 
     with judge_server(note) as server:
         plot = tmp_path / name
-        status, out, err = _run(
+        status, out, err = run_main(
             capsys, "judge", "eval", str(pairs), "--plot", str(plot), *_vllm(server.url)
         )
 
@@ -188,7 +179,9 @@ def test_a_folder_that_cannot_be_made_is_told_before_the_first_question(
     folder.write_text("in the way", encoding="utf-8")
 
     with judge_server() as server:
-        status, out, err = _run(capsys, "judge", "eval", str(pairs), "--store", *_vllm(server.url))
+        status, out, err = run_main(
+            capsys, "judge", "eval", str(pairs), "--store", *_vllm(server.url)
+        )
 
     assert (status, out) == (ExitStatus.DATA, "")
     assert err.startswith(f"hil-mcp: {folder}: ")
@@ -204,7 +197,7 @@ def test_a_signal_ends_it_with_how_far_it_came(
         return _matches(n) if n < 3 else (500, "too late")
 
     with judge_server(ended_at_the_third) as server:
-        status, out, err = _run(
+        status, out, err = run_main(
             capsys,
             *("judge", "eval", str(pairs), "--store", "--concurrency", "1", *_vllm(server.url)),
         )
@@ -231,6 +224,6 @@ def test_a_server_is_asked_no_more_questions_at_a_time_than_wanted(
     together = threading.Barrier(2)  # each question is answered when another is there
     with judge_server(refuses_a_third_at_a_time) as server:
         command = ("judge", "eval", str(pairs), "--json", *_vllm(server.url))
-        status, out, _ = _run(capsys, *command, "--concurrency", "2")
+        status, out, _ = run_main(capsys, *command, "--concurrency", "2")
 
     assert (status, json.loads(out)["failed"]) == (ExitStatus.DONE, 0)
